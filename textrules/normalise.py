@@ -1,0 +1,76 @@
+"""Turns what was typed into what a reader reads, and maps every position back to the original.
+
+Conventions that rule authors rely on: lower case; no diacritics on Latin letters; apostrophes inside a word are gone
+("can't" -> "cant", "I'm" -> "im"); every dash is "-", every quote '"'; zero-width characters are gone.
+"""
+
+import bisect
+import re
+import sys
+import unicodedata
+from dataclasses import dataclass
+
+_APOSTROPHES = "'’‘ʼ`´‛′＇ꞌ"
+_QUOTES = "“”„‟«»″＂"
+_DASHES = "‐‑‒–—―−－"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One reading of a text. `cuts` holds (view index, total shift) wherever characters were left out before it."""
+
+    text: str
+    cuts: tuple[tuple[int, int], ...] = ()
+
+    def origin(self, index: int) -> int:
+        """The position in the original text of the view's character at `index`."""
+        if not self.cuts:
+            return index
+        at = bisect.bisect_right(self.cuts, (index, sys.maxsize)) - 1
+        return index if at < 0 else index + self.cuts[at][1]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The half-open span in the original text of the view's half-open span."""
+        return self.origin(start), (self.origin(end - 1) + 1 if end > start else self.origin(start))
+
+
+def _one_to_one() -> dict[int, str]:
+    table: dict[int, str] = {}
+    for code in range(0x20, 0x1FFFF):
+        char = chr(code)
+        if unicodedata.category(char) in ("Cs", "Cn", "Mn"):
+            continue
+        folded = "".join(c for c in unicodedata.normalize("NFKD", char) if unicodedata.category(c) != "Mn").lower()
+        if len(folded) == 1 and folded != char and not 0xAC00 <= code <= 0xD7A3:
+            table[code] = folded
+    for chars, to in ((_APOSTROPHES, "'"), (_QUOTES, '"'), (_DASHES, "-")):
+        table.update({ord(c): to for c in chars})
+    table[0x0130] = "i"
+    return table
+
+
+_TABLE = _one_to_one()
+_DROPPED = re.compile(r"(?<=\w)'(?=\w)|[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff\u0300-\u036f]+")
+
+
+def fold(text: str) -> View:
+    """The plain reading of `text`. Every kept character stays one character, so offsets map back exactly."""
+    lowered = text.translate(_TABLE)
+    parts: list[str] = []
+    cuts: list[tuple[int, int]] = []
+    done = length = shift = 0
+    for match in _DROPPED.finditer(lowered):
+        parts.append(lowered[done : match.start()])
+        length += match.start() - done
+        done = match.end()
+        shift += match.end() - match.start()
+        cuts.append((length, shift))
+    if not cuts:
+        return View(lowered)
+    parts.append(lowered[done:])
+    return View("".join(parts), tuple(cuts))
+
+
+def views(text: str) -> tuple[View, ...]:
+    """Every reading of `text`, the plain one first; more only where the text hides words from the plain one."""
+    return (fold(text),)

@@ -1,0 +1,114 @@
+"""Rules as data: a rule carries its reason and its proof, and one without them cannot be loaded.
+
+A rules file is TOML: a `[words]` table of named fragments, used in patterns as `{{name}}`, and `[[rule]]` entries.
+Patterns are the common subset of Hyperscan and RE2 (no look-around, no back-references) over text as
+`textrules.normalise.fold` gives it: lower case, no apostrophes, no diacritics. In a pattern a literal space stands for any
+run of blanks, commas, dashes, quotes or dots between two words (write \\x20 for a real one);
+`{{g1}}`…`{{g6}}` stand for the space between two words with up to that many other words of the same sentence in between.
+
+Errors: RuleError
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+SPACE = r"[\s,\-\"'*_~()…]{1,6}"
+_GAPS = {f"g{n}": rf"{SPACE}(?:[^\s.,!?;:\-\"()]+{SPACE}){{0,{n}}}" for n in range(1, 9)}
+_FIELDS = {"id", "why", "category", "level", "language", "patterns", "unless", "matches", "ignores", "tags"}
+_ID = re.compile(r"[a-z0-9_]+\.[a-z0-9-]+(\.[a-z0-9-]+)*")
+
+
+class RuleError(ValueError):
+    """A rules file that must not be used: says which file, which rule, and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule with its proof. `unless` are patterns that silence it when they match inside the same clause."""
+
+    id: str
+    why: str
+    category: str
+    patterns: tuple[str, ...]
+    matches: tuple[str, ...]
+    ignores: tuple[str, ...]
+    unless: tuple[str, ...] = ()
+    language: str = "en"
+    level: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+def load(files: Iterable[Traversable | Path]) -> tuple[Rule, ...]:
+    """All rules of the files, in order. Raises RuleError for a rule without examples, a doubled id or a bad pattern."""
+    rules: list[Rule] = []
+    seen: set[str] = set()
+    for file in files:
+        for rule in parse(file.read_text(encoding="utf-8"), source=file.name):
+            if rule.id in seen:
+                raise RuleError(f"{file.name}: rule {rule.id}: this id is used twice; ids are never reused")
+            seen.add(rule.id)
+            rules.append(rule)
+    return tuple(rules)
+
+
+def parse(text: str, source: str = "rules") -> tuple[Rule, ...]:
+    """The rules of one TOML text."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RuleError(f"{source}: not valid TOML: {error}") from error
+    words = {**_GAPS, **_expand_words(table.get("words", {}), source)}
+    return tuple(_rule(entry, words, source) for entry in table.get("rule", []))
+
+
+def _expand_words(raw: dict[str, str], source: str) -> dict[str, str]:
+    words = dict(_GAPS)
+    for name, fragment in raw.items():
+        words[name] = f"(?:{_expand(fragment, words, source)})"
+    return words
+
+
+def _expand(pattern: str, words: dict[str, str], where: str) -> str:
+    def put(match: re.Match[str]) -> str:
+        if match[1] not in words:
+            raise RuleError(f"{where}: unknown fragment {match[0]}; define it in [words] above its use")
+        return words[match[1]]
+
+    return re.sub(r"\{\{(\w+)\}\}", put, pattern.replace(" ", SPACE))
+
+
+def _rule(entry: dict[str, object], words: dict[str, str], source: str) -> Rule:
+    where = f"{source}: rule {entry.get('id', '(no id)')}"
+    if unknown := set(entry) - _FIELDS:
+        raise RuleError(f"{where}: unknown fields {sorted(unknown)}; a rule may have {sorted(_FIELDS)}")
+    for field in ("id", "why", "category"):
+        if not isinstance(entry.get(field), str) or not entry[field]:
+            raise RuleError(f"{where}: {field} is missing")
+    for field in ("patterns", "matches", "ignores"):
+        if not _strings(entry.get(field)):
+            raise RuleError(f"{where}: {field} is empty; a rule without its proof cannot be used")
+    if not _ID.fullmatch(str(entry["id"])):
+        raise RuleError(f"{where}: an id is written topic.kebab-name")
+    level = entry.get("level")
+    return Rule(
+        id=str(entry["id"]),
+        why=str(entry["why"]),
+        category=str(entry["category"]),
+        patterns=tuple(_expand(p, words, where) for p in _strings(entry["patterns"])),
+        unless=tuple(_expand(p, words, where) for p in _strings(entry.get("unless"))),
+        matches=tuple(_strings(entry["matches"])),
+        ignores=tuple(_strings(entry["ignores"])),
+        language=str(entry.get("language", "en")),
+        level=str(level) if level is not None else None,
+        tags=tuple(_strings(entry.get("tags"))),
+    )
+
+
+def _strings(value: object) -> Sequence[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        return ()
+    return value
