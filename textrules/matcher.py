@@ -4,17 +4,19 @@ Hyperscan scans all patterns at once and names those that occur; RE2 then locate
 any input, so hostile text cannot stall a check. Neither knows look-around: context is expressed as `unless`.
 """
 
+import bisect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-import hyperscan
 import re2
 
+from textrules.database import Database
 from textrules.rules import Rule, RuleError
 
-_FLAGS = hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_UTF8 | hyperscan.HS_FLAG_DOTALL
-_CLAUSE_END = re.compile(r"[.!?;\n。！？।…]+|(?:,| -)? (?:but|pero|mas|mais|aber)\b")
+_CLAUSE_END = re.compile(r"[.!?;\n。！？।…؟۔]+|(?:,| -)? (?:but|pero|mas|mais|aber)\b")
+_MATCHES_PER_PATTERN = 8  # a hostile text repeats a phrase a thousand times; eight of them say all there is to say
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,61 +28,83 @@ class Hit:
     end: int
 
 
+class Clauses:
+    """The clauses of one text, cut once."""
+
+    def __init__(self, text: str) -> None:
+        marks = [mark.span() for mark in _CLAUSE_END.finditer(text)]
+        self._starts = [0, *(end for _, end in marks)]
+        self._ends = [*(start for start, _ in marks), len(text)]
+
+    def around(self, start: int, end: int) -> tuple[int, int]:
+        """The half-open span from the beginning of the clause holding `start` to the end of the one holding `end`."""
+        left = self._starts[bisect.bisect_right(self._starts, start) - 1]
+        after = bisect.bisect_left(self._ends, end)
+        return left, max(end, self._ends[min(after, len(self._ends) - 1)])
+
+
 class Matcher:
     """All rules compiled once; `hits` may be called from one thread at a time."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
-        expressions = [(p, index) for index, rule in enumerate(self.rules) for p in rule.patterns]
-        self._patterns = [(_compile(p, self.rules[index]), index) for p, index in expressions]
-        self._unless = [tuple(_compile(p, rule) for p in rule.unless) for rule in self.rules]
-        self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        self._patterns = [(p, index) for index, rule in enumerate(self.rules) for p in rule.patterns]
+        self._compiled: dict[str, re2._Regexp[bytes]] = {}  # filled on first use: most patterns never locate anything
         try:
-            self._database.compile(
-                expressions=[p.encode() for p, _ in expressions],
-                ids=list(range(len(expressions))),
-                flags=[_FLAGS] * len(expressions),
-            )
-        except hyperscan.error as error:
-            raise RuleError(f"a pattern cannot be compiled: {error}") from error
+            self._database = Database([p for p, _ in self._patterns])
+        except RuleError as error:
+            raise self._blamed() or error from error
 
     def hits(self, text: str) -> list[Hit]:
-        """Every match of every rule that no `unless` of the same clause silences, in the order of the rules."""
-        found: list[int] = []
-        self._database.scan(text.encode("utf-8", "replace"), match_event_handler=lambda i, *_: found.append(i))
+        """Matches of every rule that no `unless` of the same clause silences, in the order of the rules."""
+        data = text.encode("utf-8", "replace")
+        numbers = self._database.scan(data)
+        if not numbers:
+            return []
+        clauses: Clauses | None = None
         hits: list[Hit] = []
-        for number in sorted(set(found)):
+        for number in sorted(numbers):
             pattern, index = self._patterns[number]
-            hits.extend(self._located(text, pattern, index))
+            rule = self.rules[index]
+            for start, end in self._located(data, text, pattern):
+                if rule.unless:
+                    clauses = clauses or Clauses(text)
+                    if self._silenced(text, clauses.around(start, end), rule):
+                        continue
+                hits.append(Hit(rule, start, end))
         return hits
 
-    def _located(self, text: str, pattern: "re2._Regexp[str]", index: int) -> Iterator[Hit]:
-        for match in pattern.finditer(text):
+    def _located(self, data: bytes, text: str, pattern: str) -> Iterator[tuple[int, int]]:
+        plain = len(data) == len(text)
+        for match in islice(self._regexp(pattern).finditer(data), _MATCHES_PER_PATTERN):
             start, end = match.span()
-            if end > start and not self._silenced(text, start, end, index):
-                yield Hit(self.rules[index], start, end)
+            if end <= start:
+                continue
+            if not plain:
+                start, end = len(data[:start].decode()), len(data[:end].decode())
+            yield start, end
 
-    def _silenced(self, text: str, start: int, end: int, index: int) -> bool:
-        if not self._unless[index]:
-            return False
-        left, right = clause(text, start, end)
-        part = text[left:right]
-        return any(pattern.search(part) for pattern in self._unless[index])
+    def _silenced(self, text: str, part: tuple[int, int], rule: Rule) -> bool:
+        data = text[part[0] : part[1]].encode("utf-8", "replace")
+        return any(self._regexp(pattern).search(data) for pattern in rule.unless)
+
+    def _regexp(self, pattern: str) -> "re2._Regexp[bytes]":
+        found = self._compiled.get(pattern)
+        if found is None:
+            found = self._compiled[pattern] = re2.compile(pattern.encode())
+        return found
+
+    def _blamed(self) -> RuleError | None:
+        """The rule whose pattern cannot be compiled, found one by one once the whole set has failed."""
+        for pattern, index in self._patterns:
+            try:
+                re2.compile(pattern.encode())
+                Database([pattern], cached=False)
+            except (re2.error, RuleError) as error:
+                return RuleError(f"rule {self.rules[index].id}: the pattern {pattern!r} is not valid: {error}")
+        return None
 
 
 def clause(text: str, start: int, end: int) -> tuple[int, int]:
     """The half-open span of the clause around text[start:end]."""
-    left = 0
-    for mark in _CLAUSE_END.finditer(text):
-        if mark.end() <= start:
-            left = mark.end()
-        elif mark.start() >= end:
-            return left, mark.start()
-    return left, len(text)
-
-
-def _compile(pattern: str, rule: Rule) -> "re2._Regexp[str]":
-    try:
-        return re2.compile(pattern)
-    except re2.error as error:
-        raise RuleError(f"rule {rule.id}: the pattern {pattern!r} is not valid: {error}") from error
+    return Clauses(text).around(start, end)

@@ -50,7 +50,9 @@ def _one_to_one() -> dict[int, str]:
 
 
 _TABLE = _one_to_one()
-_DROPPED = re.compile(r"(?<=\w)'(?=\w)|[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff\u0300-\u036f]+")
+_DROPPED = re.compile(
+    r"(?<=\w)'(?=\w)|[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff\u0300-\u036f]+"
+)
 
 
 def fold(text: str) -> View:

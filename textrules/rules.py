@@ -1,22 +1,25 @@
 """Rules as data: a rule carries its reason and its proof, and one without them cannot be loaded.
 
-A rules file is TOML: a `[words]` table of named fragments, used in patterns as `{{name}}`, and `[[rule]]` entries.
+A rules file is TOML: a `[words]` table of named fragments, used in patterns as `{{name}}`, and `[[rule]]` entries. At its top,
+`words_from = ["words_en"]` borrows the fragments of words_en.toml, and `whole_words = true` sets every pattern between ASCII
+word boundaries (leave it out for other scripts).
 Patterns are the common subset of Hyperscan and RE2 (no look-around, no back-references) over text as
 `textrules.normalise.fold` gives it: lower case, no apostrophes, no diacritics. In a pattern a literal space stands for any
-run of blanks, commas, dashes, quotes or dots between two words (write \\x20 for a real one);
-`{{g1}}`…`{{g6}}` stand for the space between two words with up to that many other words of the same sentence in between.
+run of blanks, commas, dashes, quotes or two and more dots between two words (write \\x20 for a real one);
+`{{g1}}`…`{{g8}}` stand for the space between two words with up to that many other words of the same sentence in between.
 
 Errors: RuleError
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
-SPACE = r"[\s,\-\"'*_~()…]{1,6}"
+SPACE = r"(?:[\s,\-\"'*_~()…]|\.\.)+"
 _GAPS = {f"g{n}": rf"{SPACE}(?:[^\s.,!?;:\-\"()]+{SPACE}){{0,{n}}}" for n in range(1, 9)}
 _FIELDS = {"id", "why", "category", "level", "language", "patterns", "unless", "matches", "ignores", "tags"}
 _ID = re.compile(r"[a-z0-9_]+\.[a-z0-9-]+(\.[a-z0-9-]+)*")
@@ -44,28 +47,43 @@ class Rule:
 
 def load(files: Iterable[Traversable | Path]) -> tuple[Rule, ...]:
     """All rules of the files, in order. Raises RuleError for a rule without examples, a doubled id or a bad pattern."""
+    tables = [(file.name, _table(file.read_text(encoding="utf-8"), file.name)) for file in files]
+    shared = {name.removesuffix(".toml"): table.get("words", {}) for name, table in tables}
     rules: list[Rule] = []
     seen: set[str] = set()
-    for file in files:
-        for rule in parse(file.read_text(encoding="utf-8"), source=file.name):
+    for name, table in tables:
+        for rule in _rules(table, name, shared):
             if rule.id in seen:
-                raise RuleError(f"{file.name}: rule {rule.id}: this id is used twice; ids are never reused")
+                raise RuleError(f"{name}: rule {rule.id}: this id is used twice; ids are never reused")
             seen.add(rule.id)
             rules.append(rule)
     return tuple(rules)
 
 
 def parse(text: str, source: str = "rules") -> tuple[Rule, ...]:
-    """The rules of one TOML text."""
+    """The rules of one TOML text that borrows no words."""
+    return _rules(_table(text, source), source, {})
+
+
+def _table(text: str, source: str) -> dict[str, Any]:
     try:
-        table = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RuleError(f"{source}: not valid TOML: {error}") from error
-    words = {**_GAPS, **_expand_words(table.get("words", {}), source)}
-    return tuple(_rule(entry, words, source) for entry in table.get("rule", []))
 
 
-def _expand_words(raw: dict[str, str], source: str) -> dict[str, str]:
+def _rules(table: dict[str, Any], source: str, shared: Mapping[str, Mapping[str, str]]) -> tuple[Rule, ...]:
+    raw: dict[str, str] = {}
+    for name in table.get("words_from", []):
+        if name not in shared:
+            raise RuleError(f"{source}: words_from names {name}, and there is no {name}.toml")
+        raw.update(shared[name])
+    words = _expand_words({**raw, **table.get("words", {})}, source)
+    frame = r"\b(?:%s)\b" if table.get("whole_words") else "%s"
+    return tuple(_rule(entry, words, source, frame) for entry in table.get("rule", []))
+
+
+def _expand_words(raw: Mapping[str, str], source: str) -> dict[str, str]:
     words = dict(_GAPS)
     for name, fragment in raw.items():
         words[name] = f"(?:{_expand(fragment, words, source)})"
@@ -81,7 +99,7 @@ def _expand(pattern: str, words: dict[str, str], where: str) -> str:
     return re.sub(r"\{\{(\w+)\}\}", put, pattern.replace(" ", SPACE))
 
 
-def _rule(entry: dict[str, object], words: dict[str, str], source: str) -> Rule:
+def _rule(entry: dict[str, object], words: dict[str, str], source: str, frame: str) -> Rule:
     where = f"{source}: rule {entry.get('id', '(no id)')}"
     if unknown := set(entry) - _FIELDS:
         raise RuleError(f"{where}: unknown fields {sorted(unknown)}; a rule may have {sorted(_FIELDS)}")
@@ -98,8 +116,8 @@ def _rule(entry: dict[str, object], words: dict[str, str], source: str) -> Rule:
         id=str(entry["id"]),
         why=str(entry["why"]),
         category=str(entry["category"]),
-        patterns=tuple(_expand(p, words, where) for p in _strings(entry["patterns"])),
-        unless=tuple(_expand(p, words, where) for p in _strings(entry.get("unless"))),
+        patterns=tuple(frame % _expand(p, words, where) for p in _strings(entry["patterns"])),
+        unless=tuple(frame % _expand(p, words, where) for p in _strings(entry.get("unless"))),
         matches=tuple(_strings(entry["matches"])),
         ignores=tuple(_strings(entry["ignores"])),
         language=str(entry.get("language", "en")),

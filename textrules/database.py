@@ -1,0 +1,97 @@
+"""A compiled Hyperscan database, kept in the user's cache so that only the first start pays for compiling it.
+
+The cache is a convenience: where it cannot be read, written or believed, the patterns are compiled again.
+"""
+
+import contextlib
+import hashlib
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import hyperscan
+
+from textrules.rules import RuleError
+
+_FLAGS = hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_UTF8 | hyperscan.HS_FLAG_DOTALL
+_WORTH_KEEPING_S = 0.5
+_log = logging.getLogger(__name__)
+
+
+class Database:
+    """Patterns that are scanned for all at once. `scan` may be called from one thread at a time."""
+
+    def __init__(self, patterns: Sequence[str], *, cached: bool = True, cache_dir: Path | None = None) -> None:
+        self._size = len(patterns)
+        self._database: hyperscan.Database | None = None
+        if not patterns:
+            return
+        file = (cache_dir or _cache_dir()) / f"{_key(patterns)}.hsdb" if cached else None
+        self._database = (_kept(file) if file else None) or _compiled(patterns, file)
+        self._scratch = hyperscan.Scratch(self._database)
+        self._database.scratch = self._scratch
+
+    def scan(self, data: bytes) -> set[int]:
+        """The numbers of the patterns that occur in `data`, which is UTF-8."""
+        found: set[int] = set()
+        if self._database is not None and data:
+            self._database.scan(data, match_event_handler=lambda number, *_: found.add(number))
+        return found
+
+
+def _compiled(patterns: Sequence[str], file: Path | None) -> hyperscan.Database:
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    began = time.monotonic()
+    try:
+        database.compile(
+            expressions=[p.encode() for p in patterns],
+            ids=list(range(len(patterns))),
+            flags=[_FLAGS] * len(patterns),
+        )
+    except hyperscan.error as error:
+        raise RuleError(f"a pattern cannot be compiled: {error}") from error
+    if file and time.monotonic() - began > _WORTH_KEEPING_S:
+        _keep(file, database)
+    return database
+
+
+def _keep(file: Path, database: hyperscan.Database) -> None:
+    """Writes beside the file and renames, so that another process never reads half of it."""
+    body = hyperscan.dumpb(database)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
+        with os.fdopen(handle, "wb") as out:
+            out.write(hashlib.sha256(body).digest() + body)
+        Path(name).replace(file)
+
+
+def _kept(file: Path) -> hyperscan.Database | None:
+    try:
+        if file.stat().st_uid != os.getuid():
+            return None  # loading a database is trusting its bytes: never from another user's file
+        content = file.read_bytes()
+    except OSError:
+        return None
+    digest, body = content[:32], content[32:]
+    if hashlib.sha256(body).digest() != digest:
+        _log.warning("the kept pattern database %s is damaged; compiling again", file.name)
+        return None
+    try:
+        return hyperscan.loadb(bytearray(body), hyperscan.HS_MODE_BLOCK)
+    except hyperscan.error:
+        return None  # made by another version of the library or for another processor
+
+
+def _key(patterns: Sequence[str]) -> str:
+    text = "\0".join([hyperscan.__version__, str(int(_FLAGS)), *patterns])
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _cache_dir() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~")) / ".cache"
+    return root / "crisis-support"
