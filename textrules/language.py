@@ -1,0 +1,175 @@
+"""Which language a text is written in: chooses a reply's language and holds back replies in the wrong one.
+
+Script first (it decides Greek, Hebrew, Hindi, Korean, … alone), then common words, elisions and letters. Made for chat:
+short, unaccented, misspelled. It prefers None to a guess, because a wrong answer here puts a person before a text they
+cannot read. The word lists are everyday function words and the words people use about themselves; a word that several
+languages share counts little for each.
+"""
+
+import re
+from collections.abc import Mapping
+
+from textrules.language_words import CYRILLIC, LATIN, LETTERS, RARE, WORD_ENDS
+
+_SAMPLE = 2000  # characters looked at; more never changes the answer and would cost time
+_ENOUGH = 0.68  # one word that only one language has
+_MARGIN = 0.72  # the second best must stay below this share of the best
+_COVERAGE = 0.11  # score per word below which a longer text is in some other language
+
+
+_ELISIONS = re.compile(
+    r"(?:(?P<fr>[jcnstm]|qu|jusqu|lorsqu|puisqu)|(?P<both>[ld])|(?P<it>un|dell|all|nell|quest|c)|.*)'.*"
+)
+_ENDINGS = re.compile(r".*(?:n't|'(?:s|m|re|ve|ll|d))")
+_WORD = re.compile(r"[a-z\xdf-\xf6\xf8-\u024f\u1e00-\u1eff]+(?:['-][a-z\xdf-\xf6\xf8-\u024f\u1e00-\u1eff]+)*")
+_CYRILLIC_WORD = re.compile(r"[\u0400-\u052f]+(?:'[\u0400-\u052f]+)*")
+_PLAIN = str.maketrans(
+    "áàâãäåçéèêëíìîïñóòôõöúùûüýÿăąćčďęěğıłńňőřśşșšťţțůűźżž", "aaaaaaceeeeiiiinooooouuuuyyaaccdeegilnnorsssstttuuzzz"
+)
+_MARKS = re.compile("[’‘ʼ´`]")
+
+_BLOCKS: tuple[tuple[int, int, str], ...] = (
+    (0x0060, 0x007F, "latin"), (0x00D0, 0x024F, "latin"), (0x0370, 0x03FF, "el"), (0x0400, 0x052F, "cyrillic"),
+    (0x0530, 0x058F, "hy"), (0x0590, 0x05FF, "he"), (0x0600, 0x06FF, "arabic"), (0x0750, 0x077F, "arabic"),
+    (0x0900, 0x097F, "devanagari"), (0x0980, 0x09FF, "bn"), (0x0A00, 0x0A7F, "pa"), (0x0A80, 0x0AFF, "gu"),
+    (0x0B80, 0x0BFF, "ta"), (0x0C00, 0x0C7F, "te"), (0x0C80, 0x0CFF, "kn"), (0x0D00, 0x0D7F, "ml"), (0x0D80, 0x0DFF, "si"),
+    (0x0E00, 0x0E7F, "th"), (0x0E80, 0x0EFF, "lo"), (0x1000, 0x109F, "my"), (0x10A0, 0x10FF, "ka"), (0x1100, 0x11FF, "ko"),
+    (0x1200, 0x137F, "am"), (0x1780, 0x17FF, "km"), (0x1E00, 0x1EFF, "latin"), (0x3040, 0x30FF, "ja"), (0x3130, 0x318F, "ko"),
+    (0x3400, 0x4DBF, "han"), (0x4E00, 0x9FFF, "han"), (0xAC00, 0xD7AF, "ko"), (0xFB50, 0xFDFF, "arabic"),
+)  # fmt: skip
+_SCRIPT_OF = {part: name for start, end, name in _BLOCKS for part in range(start >> 4, (end >> 4) + 1)}
+_FOREIGN = re.compile(r"[\u0370-\u1dff\u3040-\ud7af\ufb50-\ufdff]")
+
+Votes = Mapping[str, tuple[tuple[str, float], ...]]
+
+
+def _votes(lists: Mapping[str, str], *, plain: bool) -> Votes:
+    owners: dict[str, dict[str, None]] = {}
+    for language, words in lists.items():
+        spellings = set(words.split())
+        if plain and language != "vi":
+            spellings |= {w.translate(_PLAIN) for w in spellings if len(w) > 2}
+        for word in sorted(spellings):
+            owners.setdefault(word, {})[language] = None
+    return {word: _shares(word, tuple(langs)) if len(langs) <= 6 else () for word, langs in owners.items()}
+
+
+def _shares(word: str, owners: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    """What a word says for each language that has it: less where several do, least for the ones rarely met here."""
+    whole = 0.3 if len(word) == 1 else 0.6 if len(word) == 2 else 1.0
+    claim = {who: 0.35 if who in RARE and not RARE.issuperset(owners) else 1.0 for who in owners}
+    return tuple((who, whole * claim[who] / sum(claim.values()) ** 1.2) for who in owners)
+
+
+_WORDS = _votes(LATIN, plain=True)
+_CYRILLIC_WORDS = _votes(CYRILLIC, plain=False)
+_ENDS = {
+    end: tuple((who, 0.4 / len(langs)) for who in langs)
+    for end in {e for ends in WORD_ENDS.values() for e in ends.split()}
+    if (langs := [who for who, ends in WORD_ENDS.items() if end in ends.split()])
+}
+_LETTER_VOTES = {
+    char: tuple((who, 0.8 / sum(char in own for own in LETTERS.values())) for who in LETTERS if char in LETTERS[who])
+    for char in set("".join(LETTERS.values()))
+}
+
+
+def identify(text: str) -> str | None:
+    """The ISO 639-1 code of the language of `text`, or None when unsure: too short, only a name, or not known here."""
+    sample = text[:_SAMPLE].lower()
+    if not sample.isascii():
+        sample = _MARKS.sub("'", sample)
+        if _FOREIGN.search(sample):
+            return _by_script(sample)
+    return _latin(sample)
+
+
+def _by_script(sample: str) -> str | None:
+    script = _script(sample)
+    if script == "latin":
+        return _latin(sample)
+    if script == "cyrillic":
+        return _cyrillic(sample)
+    if script == "arabic":
+        return _arabic(sample)
+    if script == "devanagari":
+        return "mr" if re.search("आहे|मला |नाही", sample) else "ne" if re.search("लाई|छु|छैन|हुन्छ", sample) else "hi"
+    return "zh" if script == "han" else script
+
+
+def _script(sample: str) -> str | None:
+    """The script that most of the letters are in; two of its letters weigh as much as seven Latin ones."""
+    chars = set(sample)
+    present = {name for part in {ord(char) >> 4 for char in chars} if (name := _SCRIPT_OF.get(part))}
+    if len(present) == 1:
+        return present.pop()
+    counts = dict.fromkeys(present, 0)
+    for char in chars:
+        if name := _SCRIPT_OF.get(ord(char) >> 4):
+            counts[name] += sample.count(char)
+    latin = counts.pop("latin", 0)
+    if "ja" in counts and counts["ja"] * 8 > counts.get("han", 0):
+        counts["ja"] += counts.pop("han", 0)
+    name = max(counts, key=lambda script: counts[script], default="latin")
+    return name if counts.get(name, 0) * 3.5 > latin else "latin"
+
+
+def _latin(sample: str) -> str | None:
+    words = _WORD.findall(sample)
+    scores: dict[str, float] = {}
+    for word in words:
+        votes = _WORDS.get(word)
+        if votes is None:
+            votes = _elided(word) if "'" in word else (_ENDS.get(word[-4:]) or _ENDS.get(word[-3:], ()))
+        for language, weight in votes:
+            scores[language] = scores.get(language, 0.0) + weight
+    if not sample.isascii():
+        for char in _LETTER_VOTES.keys() & set(sample):
+            for language, weight in _LETTER_VOTES[char]:
+                scores[language] = scores.get(language, 0.0) + weight
+    return _best(scores, len(words))
+
+
+def _elided(word: str) -> tuple[tuple[str, float], ...]:
+    head = _ELISIONS.fullmatch(word)
+    if head and head["both"]:
+        return (("fr", 0.4), ("it", 0.3), ("ca", 0.2))
+    if head and head.lastgroup:
+        return ((head.lastgroup, 0.7),)
+    return (("en", 0.6),) if _ENDINGS.fullmatch(word) else ()
+
+
+def _best(scores: Mapping[str, float], words: int) -> str | None:
+    if not scores:
+        return None
+    ranked = sorted(scores.items(), key=lambda item: -item[1])
+    language, best = ranked[0]
+    second = ranked[1][1] if len(ranked) > 1 else 0.0
+    enough = best >= _ENOUGH and best >= _COVERAGE * words
+    return language if enough and second < _MARGIN * best else None
+
+
+def _cyrillic(sample: str) -> str | None:
+    letters = set(sample)
+    if letters & set("әғқңөұүһ"):
+        return "kk"
+    if "ў" in letters:
+        return "be"
+    if letters & set("ђјљњћџ"):
+        return "sr"
+    words = _CYRILLIC_WORD.findall(sample)
+    scores = {"ru": 0.0, "uk": 0.0, "bg": 0.0}
+    for word in words:
+        for language, weight in _CYRILLIC_WORDS.get(word, ()):
+            scores[language] += weight
+    scores["uk"] += 1.5 * len(letters & set("іїєґ"))
+    scores["ru"] += 1.5 * len(letters & set("ыэё"))
+    scores["bg"] += 0.5 * ("ъ" in letters) + 0.3 * ("щ" in letters)
+    found = _best(scores, len(words))
+    return found or ("ru" if len(words) >= 3 and scores["ru"] >= max(scores.values()) else None)
+
+
+def _arabic(sample: str) -> str:
+    if any(char in sample for char in "ٹڈڑےںھ"):
+        return "ur"
+    return "fa" if any(char in sample for char in "پچژگ") or "می‌" in sample or "هستم" in sample else "ar"
