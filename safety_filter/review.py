@@ -1,0 +1,132 @@
+"""Judges one sentence of a reply: in every reading, together with what stands before it, and as an answer to the person.
+
+Rules are data (`rules/*.toml`). Their tags say how a match counts:
+`cut`            leaving the sentence out is enough (without it a match blocks the reply);
+`joined`         also looked for across the border to the sentences before;
+`first`          counts only at the beginning of a reply;
+`user:<name>`    counts only where a rule of category `user.<name>` matches the person's message.
+
+Errors: RuleError for rules that cannot be used. `review` itself catches nothing: a crash must reach the caller.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib.resources import files
+from typing import Protocol
+
+from safety_filter import shape
+from safety_filter.verdict import Severity, Violation
+from textrules.matcher import Hit, Matcher
+from textrules.normalise import fold, views
+from textrules.rules import Rule, RuleError, load
+
+_NEIGHBOURS = 240
+_USER_CHARACTERS = 4000
+_LEADING = " \t\r\n\"'*-([{#>_~•·–"
+_TRAILING = " \t\r\n\"'*_.!…。！)]}~"
+_STOPS = str.maketrans({".": ",", "!": ",", "…": ",", "。": ",", "！": ",", "\n": ","})
+
+
+class Verified(Protocol):
+    """The contacts known to be true for this person (`safety_filter.contacts.Contacts`)."""
+
+    def unknown(self, text: str) -> list[tuple[int, int]]:
+        """Half-open spans of contacts in `text` that are not verified ones."""
+
+
+class Reviewer:
+    """All rules compiled once. `review` is pure; use one object from one thread at a time."""
+
+    def __init__(self, rules: Sequence[Rule], *, identify: Callable[[str], str | None] | None = None) -> None:
+        self._matcher = Matcher([rule for rule in rules if not rule.category.startswith("user.")])
+        self._person = Matcher([rule for rule in rules if rule.category.startswith("user.")])
+        self._joined = frozenset(rule.id for rule in rules if "joined" in rule.tags)
+        self._identify = identify
+        _check_tags(rules)
+
+    @classmethod
+    def load(cls) -> "Reviewer":
+        return cls(load_rules())
+
+    def review(
+        self, sentence: str, *, before: str, user: str, language: str, allowed: Verified
+    ) -> tuple[Violation, ...]:
+        """What is wrong with `sentence` after `before` in a reply to `user`; empty where nothing is."""
+        if not sentence.strip():
+            return ()
+        found = [_violation(rule) for rule in self._rules_broken(sentence, before, user)]
+        found.extend(shape.faults(sentence, before))
+        if allowed.unknown(sentence):
+            found.append(Violation("contact.not-verified", "invented_contact", "cut"))
+        return tuple(dict.fromkeys(found))
+
+    def _rules_broken(self, sentence: str, before: str, user: str) -> Iterable[Rule]:
+        readings = _readings(sentence)
+        hits = [hit.rule for text in readings for hit in self._matcher.hits(text)]
+        hits.extend(self._across(before, readings[0]))
+        if not hits:
+            return ()
+        asked = self._asked(user) if any(tag.startswith("user:") for rule in hits for tag in rule.tags) else frozenset()
+        return [rule for rule in hits if _counts(rule, first=not before.strip(), asked=asked)]
+
+    def _across(self, before: str, reading: str) -> list[Rule]:
+        """Rules that match only when the sentence is read on from what stands before it."""
+        tail = before[-_NEIGHBOURS:].rstrip()
+        if not tail:
+            return []
+        open_end = tail[-1].isalnum() or tail[-1] in ",:;-"
+        head = _leading(fold(_encodable(tail)).text.translate(_STOPS))
+        border = len(head) + 1
+        hits = self._matcher.hits(f"{head} {reading}")
+        return [hit.rule for hit in hits if _crosses(hit, border) and (open_end or hit.rule.id in self._joined)]
+
+    def _asked(self, user: str) -> frozenset[str]:
+        """What the person's message is about, by the `user.` rules."""
+        text = fold(_encodable(user[-_USER_CHARACTERS:])).text
+        return frozenset(hit.rule.category.removeprefix("user.") for hit in self._person.hits(text))
+
+
+def load_rules() -> tuple[Rule, ...]:
+    """Every rule of `safety_filter/rules`, in the order of the files' names."""
+    folder = files("safety_filter") / "rules"
+    return load(sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name))
+
+
+def _readings(sentence: str) -> list[str]:
+    plain = _encodable(sentence)
+    texts = [_leading(view.text) for view in views(plain)]
+    for hidden in shape.decoded(plain):
+        texts.append(_leading(fold(hidden).text))
+    return texts
+
+
+def _leading(text: str) -> str:
+    return text.lstrip(_LEADING).rstrip(_TRAILING)
+
+
+def _encodable(text: str) -> str:
+    """Lone surrogates cannot be scanned; what they stood for is unreadable anyway."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _crosses(hit: Hit, border: int) -> bool:
+    return hit.start < border < hit.end
+
+
+def _counts(rule: Rule, *, first: bool, asked: frozenset[str]) -> bool:
+    if "first" in rule.tags and not first:
+        return False
+    wanted = {tag.removeprefix("user:") for tag in rule.tags if tag.startswith("user:")}
+    return not wanted or bool(wanted & asked)
+
+
+def _violation(rule: Rule) -> Violation:
+    severity: Severity = "cut" if "cut" in rule.tags else "block"
+    return Violation(rule.id, rule.category, severity)
+
+
+def _check_tags(rules: Sequence[Rule]) -> None:
+    asked = {rule.category.removeprefix("user.") for rule in rules if rule.category.startswith("user.")}
+    for rule in rules:
+        for tag in rule.tags:
+            if tag not in ("cut", "joined", "first") and tag.removeprefix("user:") not in asked:
+                raise RuleError(f"rule {rule.id}: unknown tag {tag!r}")

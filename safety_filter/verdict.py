@@ -1,0 +1,16 @@
+"""The words in which a judgement is given: what was found in a sentence, and what becomes of the reply."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["cut", "block"]
+Verdict = Literal["pass", "repair", "block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing wrong with a sentence. `cut`: leave the sentence out. `block`: trust nothing more of this source."""
+
+    rule_id: str
+    category: str
+    severity: Severity
