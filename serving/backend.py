@@ -1,11 +1,12 @@
 """What every source of text is: one protocol with one method, one request type, one tree of errors.
 
-    BackendError
-    ├── BackendUnavailable      not there: no model, no key, connection refused, crashed, 429/5xx, busy
-    │   └── BackendBusy         its queue is full
-    ├── BackendTimeout          no first text, or no further text, within its deadline
-    ├── BackendRefused          it answered, and the answer is no answer: policy refusal, empty, a loop
-    └── BackendMisconfigured    it will never work like this: wrong key, unknown model, an option the model rejects
+BackendError
+├── BackendUnavailable      not there: no model, no key, connection refused, crashed, 429/5xx, busy
+│   └── BackendBusy         its queue is full
+├── BackendTimeout          no first text, or no further text, within its deadline
+├── BackendRefused          it answered, and the answer is no answer: policy refusal, empty, a loop
+│   └── BackendBlocked      the filter blocked what it wrote
+└── BackendMisconfigured    it will never work like this: wrong key, unknown model, an option the model rejects
 """
 
 from collections.abc import AsyncIterator
@@ -37,6 +38,10 @@ class BackendRefused(BackendError):
     reason = "refused"
 
 
+class BackendBlocked(BackendRefused):
+    reason = "blocked"
+
+
 class BackendMisconfigured(BackendError):
     reason = "misconfigured"
 
@@ -45,19 +50,22 @@ class BackendMisconfigured(BackendError):
 class Request:
     """One request for the continuation of a reply.
 
-    turns: the conversation, oldest first, the last one the user's. system: the protocol, rendered; protocol_prefix is the part
-    of it that never changes between requests, so that an engine can keep it warm. prefix: the beginning of the reply,
-    already shown to the person; the backend yields only what comes after it. max_tokens bounds the continuation.
-    level, kind, language, channel, variant: what the static backend chooses its words by.
+    turns: the conversation, oldest first, the last one the user's. system: the protocol, rendered; protocol_prefix is
+    the part of it that never changes between requests, so that an engine can keep it warm. prefix: the beginning of the
+    reply, already shown to the person; the backend yields only what comes after it. continued: another backend already
+    spoke after the opening, so one without a model only closes the reply. max_tokens bounds the continuation.
+    level, kind, categories, language, channel, variant: what the static backend chooses its words by.
     """
 
     turns: tuple[Turn, ...]
     system: str = ""
     protocol_prefix: str = ""
     prefix: str = ""
+    continued: bool = False
     max_tokens: int = 160
     level: Level = "none"
     kind: str = "none"
+    categories: tuple[str, ...] = ()
     language: str = "en"
     channel: str = "chat"
     variant: int = 0

@@ -1,0 +1,65 @@
+"""`crisis serve`: the service on its port, until it is told to stop."""
+
+import logging
+from typing import Annotated
+
+import typer
+import uvicorn
+from serving.http.app import create_app
+
+from cli.console import ConfigOption, Failure, settings
+from serving.http.service import HttpOptions
+from serving.settings import Settings, SettingsError, check_open
+from serving.wiring import build, demo_settings
+
+
+def serve(
+    config: ConfigOption = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Use the embedded demo model. Never for real people.")] = False,
+    host: Annotated[str | None, typer.Option("--host", help="Overrides server.host.")] = None,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Overrides server.port.")] = None,
+) -> None:
+    """Start the service. It answers at once; the model joins when its weights are loaded (see /readyz)."""
+    chosen = listening(settings(config), host, port)
+    chosen = demo_settings(chosen) if demo else chosen
+    logging.basicConfig(level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # The HTTP clients log addresses at INFO; nothing of a request belongs in our log.
+    for noisy in ("httpx", "httpcore", "anthropic"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    service = build(chosen)
+    app = create_app(service, http_options(chosen), on_start=service.start, on_stop=service.stop)
+    address = f"http://{chosen.server.host}:{chosen.server.port}"
+    print(f"crisis: listening on {address}  (try it: {address}/  ready: {address}/readyz)", flush=True)
+    uvicorn.run(
+        app,
+        host=chosen.server.host,
+        port=chosen.server.port,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=int(chosen.server.shutdown_s),
+        server_header=False,
+    )
+
+
+def listening(chosen: Settings, host: str | None, port: int | None) -> Settings:
+    """The settings with the command line's address, still refusing to start open."""
+    changes = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
+    if not changes:
+        return chosen
+    changed = chosen.model_copy(update={"server": chosen.server.model_copy(update=changes)})
+    try:
+        check_open(changed)
+    except SettingsError as error:
+        raise Failure(str(error), status=2) from None
+    return changed
+
+
+def http_options(chosen: Settings) -> HttpOptions:
+    """What the HTTP face needs to know of the settings."""
+    server = chosen.server
+    return HttpOptions(
+        api_keys=server.api_keys,
+        max_body_bytes=server.max_body_bytes,
+        max_concurrent=server.max_concurrent,
+        cors_origins=server.cors_origins,
+    )

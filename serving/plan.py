@@ -1,0 +1,141 @@
+"""Decides what a reply must hold, from the assessment and what was said before: no text, only choices.
+
+The rulings are those of the client's spec: gospel once and held back where the care guide says so, contacts in full
+first and then as a short reminder, the safety question at the first reply of crisis level and when the level rises.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from safety_filter.completion import Mode
+
+from shield.assessment import Assessment, Level, Turn, rank
+
+Gospel = Literal["always", "invited", "off"]
+
+# The gravest or most specific situation names the kind; the order is the order of care.md section 3.
+_KINDS = (
+    ("act_under_way", "act_under_way"),
+    ("medical_emergency", "medical"),
+    ("psychosis", "psychosis"),
+    ("method_seeking", "method_seeking"),
+    ("farewell", "farewell"),
+    ("plan_or_means", "direct"),
+    ("direct_ideation", "direct"),
+    ("self_harm", "self_harm"),
+    ("indirect_ideation", "direct"),
+    ("despair", "despair"),
+    ("violence", "violence"),
+    ("abuse", "abuse"),
+)
+_NO_FAITH = frozenset({"declines_faith", "voices"})
+_ONLY_IF_ASKED = frozenset({"fears_god", "religious_harm", "minor", "other_faith"})
+_NO_FAITH_KINDS = frozenset({"psychosis", "medical", "act_under_way", "unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What this reply must hold."""
+
+    kind: str
+    ask_safety: bool
+    resources: Mode
+    gospel: bool
+    disclose: bool
+    first: bool
+    variant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What our earlier replies in this conversation already held."""
+
+    replies: int = 0
+    disclosed: bool = False
+    offered_faith: bool = False
+    asked_safety: int = 0
+    gave_lines: bool = False
+
+
+def recall(
+    turns: Sequence[Turn],
+    *,
+    says_ai: Callable[[str], bool],
+    offers_faith: Callable[[str], bool],
+    asks_safety: Callable[[str], bool],
+    main_contact: str,
+) -> Recall:
+    """Read from the assistant's turns: the service keeps no state of its own, so that it scales out and forgets."""
+    ours = [turn.text for turn in turns if turn.role == "assistant"]
+    return Recall(
+        replies=len(ours),
+        disclosed=any(map(says_ai, ours)),
+        offered_faith=any(map(offers_faith, ours)),
+        asked_safety=sum(map(asks_safety, ours)),
+        gave_lines=bool(main_contact) and any(main_contact in text for text in ours),
+    )
+
+
+def kind_of(assessment: Assessment) -> str:
+    """The kind of situation that words are chosen by."""
+    if assessment.level == "none":
+        return "none"
+    categories = set(assessment.categories)
+    if "third_party_concern" in categories and not categories & {"act_under_way", "direct_ideation", "farewell"}:
+        return "third_party"
+    return next((kind for category, kind in _KINDS if category in categories), "direct")
+
+
+def make_plan(
+    assessment: Assessment, past: Recall, *, gospel: Gospel, channel: str, quiet_line: bool, kind: str, variant: int
+) -> Plan:
+    """The choices for one reply."""
+    rose = _rose(assessment)
+    mode = _resources(assessment, past, rose=rose, quiet_line=quiet_line)
+    return Plan(
+        kind=kind,
+        ask_safety=_asks(assessment, past, rose=rose),
+        resources=mode,
+        gospel=_offers(assessment, past, gospel=gospel, kind=kind, sms_is_full=channel == "sms" and mode == "full"),
+        disclose=assessment.crisis or not past.disclosed,
+        first=not past.disclosed,
+        variant=variant,
+    )
+
+
+def _rose(assessment: Assessment) -> bool:
+    earlier: Sequence[Level] = assessment.per_turn[:-1]
+    return rank(assessment.level) > max(map(rank, earlier), default=0)
+
+
+def _asks(assessment: Assessment, past: Recall, *, rose: bool) -> bool:
+    if not assessment.crisis:
+        return False
+    if past.asked_safety >= 2:
+        return rose and assessment.level == "imminent"
+    return rose or past.asked_safety == 0
+
+
+def _resources(assessment: Assessment, past: Recall, *, rose: bool, quiet_line: bool) -> Mode:
+    signals = assessment.signals
+    if not assessment.crisis:
+        return "full" if "asks_resources" in signals else "quiet" if quiet_line else "none"
+    if "asks_resources" in signals or rose or not past.gave_lines:
+        refused = "declines_resources" in signals and "asks_resources" not in signals and past.gave_lines
+        if not refused:
+            return "full"
+    if "declines_resources" in signals:
+        return "live" if rank(assessment.level) >= rank("high") else "none"
+    return "reminder"
+
+
+def _offers(assessment: Assessment, past: Recall, *, gospel: Gospel, kind: str, sms_is_full: bool) -> bool:
+    asked = "asks_faith" in assessment.signals
+    if gospel == "off" or not assessment.crisis or past.offered_faith or assessment.level == "imminent":
+        return False
+    if kind in _NO_FAITH_KINDS or assessment.signals & _NO_FAITH:
+        return False
+    if not asked and (gospel == "invited" or assessment.signals & _ONLY_IF_ASKED):
+        return False
+    return not sms_is_full

@@ -1,0 +1,272 @@
+"""One message in, one stream of typed events out: the only way of a reply, whoever asks for it.
+
+The invariant, on every exit path: the answer carries the right emergency resources, says that it is an AI, and holds no
+unchecked text. The one broad `except` of the service stands here, and what it answers with is the static reply.
+"""
+
+import time
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from prompts.wording import Wording
+from safety_filter.completion import resource_text
+
+from prompts.protocol import protocol_prefix, system_prompt
+from safety_filter.check import FilterResult, check
+from safety_filter.gate import Gate
+from safety_filter.helplines import Helplines, Resources, resolve_country
+from safety_filter.review import Reviewer
+from serving.backend import Request
+from serving.chain import Chain, Said
+from serving.conversation import Conversation, bounded
+from serving.draft import Draft, glue
+from serving.events import AssessmentEvent, DoneEvent, Event, ResourcesEvent, SentenceEvent
+from serving.last_words import last_words
+from serving.plan import Gospel, Plan, kind_of, make_plan, recall
+from serving.scene import Scene, look, said_by_us
+from shield.assessment import Assessment, Turn
+from shield.detect import Detector
+
+UNKNOWN = "unknown"
+# care.md section 2: a chat reply has up to 60 words before our completion; an SMS about 300 characters in all.
+_WORDS = {"chat": 70, "sms": 30}
+_WORDS_NO_CRISIS = {"chat": 260, "sms": 45}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyOptions:
+    """What an operator chooses about replies. max_tokens bounds the continuation of one backend, by channel."""
+
+    gospel: Gospel = "always"
+    quiet_line: bool = False
+    default_country: str | None = None
+    default_language: str = "en"
+    max_tokens_chat: int = 140
+    max_tokens_sms: int = 60
+    always_degraded: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Composer:
+    """The rooms that a reply is made from, built once."""
+
+    detector: Detector
+    reviewer: Reviewer
+    helplines: Helplines
+    wording: Wording
+    options: ReplyOptions = field(default_factory=ReplyOptions)
+
+
+class Responder:
+    """Answers conversations through the chain; where anything breaks, with the static reply."""
+
+    def __init__(self, composer: Composer, chain: Chain, static: Chain) -> None:
+        self._rooms = composer
+        self._chain = chain
+        self._static = static
+
+    def respond(self, conversation: Conversation) -> AsyncIterator[Event]:
+        """assessment, resources, sentence…, done. Never raises but for cancellation, and always ends with done."""
+        return self._respond(conversation, self._chain, ())
+
+    def overloaded(self, conversation: Conversation) -> AsyncIterator[Event]:
+        """The same, without asking any model: help now instead of a place in a queue."""
+        return self._respond(conversation, self._static, ("overload",))
+
+    def assess(self, turns: Sequence[Turn]) -> Assessment:
+        """What SHIELD says of the conversation. Unlike in `respond`, its crash is the caller's to report."""
+        return self._rooms.detector.assess(bounded(tuple(turns)))
+
+    def resources(self, country: str | None, language: str | None) -> Resources:
+        """The lines for a country, or the international directory where it is not known."""
+        options = self._rooms.options
+        code = resolve_country(country, default=options.default_country, named=None, language=language)
+        return self._rooms.helplines.resources(code, language=language or options.default_language)
+
+    def filter(self, user: str, reply: str, *, country: str | None = None, language: str | None = None) -> FilterResult:
+        """An agent's own reply, judged as a model's would be. Where the person is in crisis it is completed with the
+        lines; a blocked one is replaced by the static reply."""
+        conversation = Conversation((Turn("user", user),), country=country, language=language)
+        draft = Draft(conversation, time.perf_counter())
+        self._assess(draft)
+        scene = self._scene(draft)
+        result = check(reply, reviewer=self._rooms.reviewer, user=user, language=scene.language, allowed=scene.allowed)
+        if result.verdict == "block":
+            list(self._rescue(draft, scene))
+            return replace(result, text=draft.reply)
+        if not draft.assessment.crisis:
+            return result
+        lines = self._lines(scene, draft.assessment, self._plan(draft, scene), said=result.text)
+        return replace(result, text=result.text + glue(result.text, lines))
+
+    async def _respond(
+        self, conversation: Conversation, chain: Chain, degraded: tuple[str, ...]
+    ) -> AsyncIterator[Event]:
+        draft = Draft(replace(conversation, turns=bounded(conversation.turns)), time.perf_counter())
+        draft.degraded += [*self._rooms.options.always_degraded, *degraded]
+        self._assess(draft)
+        yield AssessmentEvent(draft.assessment)
+        scene = self._scene(draft)
+        yield ResourcesEvent(scene.resources)
+        try:
+            async with aclosing(self._write(draft, scene, chain)) as sentences:
+                async for sentence in sentences:
+                    yield sentence
+        except Exception:  # noqa: BLE001 - the pipeline's edge: whatever broke, the person gets the static reply
+            draft.degraded.append("internal-error")
+            for sentence in self._rescue(draft, scene):
+                yield sentence
+        yield DoneEvent(draft.answer(scene.resources))
+
+    def _assess(self, draft: Draft) -> None:
+        began = time.perf_counter()
+        try:
+            draft.assessment = self._rooms.detector.assess(draft.conversation.turns)
+        except Exception:  # noqa: BLE001 - a crashed detector is not "nothing found": the reply asks and shows help
+            draft.assessment = Assessment("moderate", categories=(UNKNOWN,))
+            draft.degraded.append("shield-error")
+        draft.shield_ms = (time.perf_counter() - began) * 1000
+
+    def _scene(self, draft: Draft) -> Scene:
+        options = self._rooms.options
+        return look(
+            draft.conversation,
+            draft.assessment,
+            self._rooms.helplines,
+            country=options.default_country,
+            language=options.default_language,
+        )
+
+    def _plan(self, draft: Draft, scene: Scene) -> Plan:
+        wording, options = self._rooms.wording, self._rooms.options
+        main = scene.resources.lines[0] if scene.resources.lines else None
+        past = recall(
+            scene.turns,
+            says_ai=lambda text: wording.says_ai(text, scene.language),
+            offers_faith=wording.offers_faith,
+            asks_safety=wording.asks_safety,
+            main_contact=((main.phone or main.sms) if main else None) or scene.resources.directory,
+        )
+        seed = zlib.crc32((draft.conversation.id or scene.user).encode("utf-8", "replace"))
+        unknown = UNKNOWN in draft.assessment.categories
+        return make_plan(
+            draft.assessment,
+            past,
+            gospel=options.gospel,
+            channel=draft.conversation.channel,
+            quiet_line=options.quiet_line,
+            kind=UNKNOWN if unknown else kind_of(draft.assessment),
+            variant=seed % 997 + past.replies,
+        )
+
+    async def _write(self, draft: Draft, scene: Scene, chain: Chain) -> AsyncGenerator[SentenceEvent, None]:
+        plan = self._plan(draft, scene)
+        for event in draft.say(self._opening(draft, scene, plan)):
+            yield event
+        limit = (_WORDS if draft.assessment.crisis else _WORDS_NO_CRISIS)[draft.conversation.channel]
+        words = 0
+        async with aclosing(chain.events(self._request(draft, scene, plan), self._gates(scene))) as events:
+            async for said in events:
+                if not isinstance(said, Said):
+                    draft.note(said)
+                    continue
+                if said.backend.source != "static" or draft.speaker is None:
+                    draft.speaker = said.backend
+                for event in draft.say(said.text):
+                    yield event
+                words += len(said.text.split())
+                if words >= limit:
+                    break
+        for text in self._ending(draft, scene, plan):
+            for event in draft.say(text):
+                yield event
+
+    def _gates(self, scene: Scene) -> Callable[[str], Gate]:
+        return lambda before: Gate(
+            self._rooms.reviewer, user=scene.user, language=scene.language, allowed=scene.allowed, before=before
+        )
+
+    def _request(self, draft: Draft, scene: Scene, plan: Plan) -> Request:
+        options, assessment, asked = self._rooms.options, draft.assessment, draft.conversation
+        return Request(
+            turns=scene.turns,
+            system=system_prompt(
+                level=assessment.level,
+                kind=plan.kind,
+                language=scene.language,
+                channel=asked.channel,
+                gospel=options.gospel,
+                signals=assessment.signals,
+                context=[(passage.id, passage.text) for passage in asked.context],
+            ),
+            protocol_prefix=protocol_prefix(),
+            prefix=draft.reply,
+            max_tokens=options.max_tokens_sms if asked.channel == "sms" else options.max_tokens_chat,
+            level=assessment.level,
+            kind=plan.kind,
+            categories=assessment.categories,
+            language=scene.language,
+            channel=asked.channel,
+            variant=plan.variant,
+        )
+
+    def _opening(self, draft: Draft, scene: Scene, plan: Plan) -> str:
+        """Our own first words. They wait for no model, and they carry the safety question where it is due."""
+        wording, assessment = self._rooms.wording, draft.assessment
+        line = wording.signal_line(assessment.signals, language=scene.language, variant=plan.variant)
+        opening = wording.opening(
+            level=assessment.level,
+            kind=plan.kind,
+            categories=assessment.categories,
+            language=scene.language,
+            variant=plan.variant,
+            ask_safety=plan.ask_safety,
+            previous=said_by_us(scene.turns),
+            emergency=scene.resources.emergency or "",
+        )
+        return line + glue(line, opening)
+
+    def _ending(self, draft: Draft, scene: Scene, plan: Plan) -> Iterator[str]:
+        """What code completes every reply with: the lines, faith offered once (never last), and who is speaking."""
+        wording = self._rooms.wording
+        yield self._lines(scene, draft.assessment, plan, said=draft.reply, channel=draft.conversation.channel)
+        if plan.gospel:
+            yield wording.gospel(language=scene.language, variant=plan.variant)
+        if plan.disclose and (plan.gospel or not wording.says_ai(draft.reply, scene.language)):
+            yield wording.disclosure(language=scene.language, variant=plan.variant, first=plan.first)
+
+    def _lines(self, scene: Scene, assessment: Assessment, plan: Plan, *, said: str, channel: str = "chat") -> str:
+        return resource_text(
+            scene.resources,
+            mode=plan.resources,
+            level=assessment.level,
+            kind=plan.kind,
+            language=scene.language,
+            channel=channel,
+            variant=plan.variant,
+            said=said,
+        )
+
+    def _rescue(self, draft: Draft, scene: Scene) -> Iterator[SentenceEvent]:
+        """The rest of a reply when anything broke, and, when this breaks as well, words that need nothing at all."""
+        try:
+            plan = self._plan(draft, scene)
+            wording, level = self._rooms.wording, draft.assessment.level
+            if draft.speaker is None:
+                body = wording.static_reply(
+                    level=level,
+                    kind=plan.kind,
+                    language=scene.language,
+                    variant=plan.variant,
+                    previous=said_by_us(scene.turns),
+                    after_opening=bool(draft.reply),
+                )
+            else:
+                body = wording.closing(level=level, kind=plan.kind, language=scene.language, variant=plan.variant)
+            texts = [body, *self._ending(replace(draft, reply=draft.reply + glue(draft.reply, body)), scene, plan)]
+        except Exception:  # noqa: BLE001 - the words below need no data, no room and no luck
+            texts = [last_words(scene.resources, scene.language)]
+        for text in texts:
+            yield from draft.say(text)

@@ -1,0 +1,144 @@
+"""Builds the service from settings, in one place: the only module that knows every concrete class.
+
+A chain entry that cannot be used (a refused or unapproved model, missing weights, no key) is left out with its reason;
+the rest of the chain answers, and in the end the static replies do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.catalogue import Catalogue, ModelCard, ModelError, require_allowed
+from models.weights import default_weights_dir, locate
+from prompts.wording import Wording
+
+from prompts.protocol import protocol_prefix
+from safety_filter.helplines import Helplines
+from safety_filter.review import Reviewer
+from serving.backend import Backend, BackendMisconfigured
+from serving.backends.claude import ClaudeBackend
+from serving.backends.static import StaticBackend
+from serving.chain import Chain, Deadlines
+from serving.llama.engine import LlamaEngine, LlamaSettings
+from serving.respond import Composer, ReplyOptions, Responder
+from serving.service import Service
+from serving.settings import ClaudeEntry, LlamaEntry, Settings
+from serving.status import LinkStatus
+from shield.detect import Detector
+
+DEMO_MODEL = "smollm2-135m-instruct-q4_1"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A chain entry as it came out: its backend, or None with the reason why it is not asked."""
+
+    status: LinkStatus
+    backend: Backend | None
+    engine: LlamaEngine | None = None
+
+
+def build(settings: Settings, catalogue: Catalogue | None = None) -> Service:
+    """The whole service, not yet started. Never fails for a chain entry that cannot be used."""
+    cards = catalogue or Catalogue.load()
+    links = [_link(entry, settings, cards) for entry in settings.chain]
+    usable = [link.backend for link in links if link.backend is not None]
+    held = settings.reply.generated_text == "hold"
+    responder = build_responder(settings, [] if held else usable, demo=_is_demo(settings, cards, links))
+    return Service(
+        responder=responder,
+        engines=tuple(link.engine for link in links if link.engine is not None),
+        links=tuple(link.status for link in links),
+        warm_prefix=protocol_prefix(),
+        demo=_is_demo(settings, cards, links),
+        default_country=settings.reply.default_country,
+    )
+
+
+def build_responder(settings: Settings, backends: Sequence[Backend] = (), *, demo: bool = False) -> Responder:
+    """The respond pipeline over these backends, the static one last; without backends it needs no model at all."""
+    wording = Wording.load()
+    static = StaticBackend(wording)
+    reply = settings.reply
+    deadlines = Deadlines(reply.first_text_s, reply.between_s, reply.total_s)
+    options = ReplyOptions(
+        gospel=reply.gospel,
+        quiet_line=reply.quiet_line,
+        default_country=reply.default_country,
+        default_language=reply.default_language,
+        max_tokens_chat=reply.max_tokens_chat,
+        max_tokens_sms=reply.max_tokens_sms,
+        always_degraded=_always(settings, backends, demo=demo),
+    )
+    composer = Composer(Detector.load(), Reviewer.load(), Helplines.load(), wording, options)
+    return Responder(composer, Chain([*backends, static], deadlines), Chain([static], deadlines))
+
+
+def demo_settings(settings: Settings) -> Settings:
+    """The settings with the embedded demo model as the chain, where the operator has not set one of his own."""
+    if settings.chain:
+        return settings
+    entry = LlamaEntry(engine="llama_cpp", name="demo", model=DEMO_MODEL, context=4096)
+    return settings.model_copy(update={"chain": (entry,), "allow_unapproved": True})
+
+
+def _always(settings: Settings, backends: Sequence[Backend], *, demo: bool) -> tuple[str, ...]:
+    marks = ["demo-model"] if demo else []
+    if settings.reply.generated_text == "hold":
+        marks.append("generated-text-held")
+    elif not backends:
+        marks.append("no-model")
+    return tuple(marks)
+
+
+def _is_demo(settings: Settings, cards: Catalogue, links: Sequence[Link]) -> bool:
+    return any(
+        link.backend is not None and isinstance(entry, LlamaEntry) and cards.get(entry.model).status != "approved"
+        for entry, link in zip(settings.chain, links, strict=True)
+    )
+
+
+def _link(entry: LlamaEntry | ClaudeEntry, settings: Settings, cards: Catalogue) -> Link:
+    status = LinkStatus(entry.name, entry.engine, entry.model, "off", "")
+    try:
+        if isinstance(entry, ClaudeEntry):
+            return _claude(entry, settings, status)
+        return _llama(entry, settings, cards, status)
+    except (ModelError, BackendMisconfigured) as error:
+        return Link(status.because(str(error)), None)
+
+
+def _llama(entry: LlamaEntry, settings: Settings, cards: Catalogue, status: LinkStatus) -> Link:
+    card = cards.get(entry.model)
+    require_allowed(card, allow_unapproved=settings.allow_unapproved)
+    path = locate(card, weights_dir=weights_dir(settings), path=entry.path)
+    engine = LlamaEngine(name=entry.name, model=card.name, settings=_llama_settings(entry, card, path))
+    return Link(status, engine, engine)
+
+
+def _llama_settings(entry: LlamaEntry, card: ModelCard, path: Path) -> LlamaSettings:
+    return LlamaSettings(
+        model_path=path,
+        context=entry.context,
+        threads=entry.threads,
+        gpu_layers=entry.gpu_layers,
+        flash_attention=entry.flash_attention,
+        batch=entry.batch,
+        queue=entry.queue,
+        start_timeout_s=entry.start_timeout_s,
+    )
+
+
+def _claude(entry: ClaudeEntry, settings: Settings, status: LinkStatus) -> Link:
+    if not entry.enabled:
+        return Link(status.because("enabled = false: it would send a person's words to Anthropic"), None)
+    key = entry.api_key.get_secret_value() or settings.anthropic_api_key.get_secret_value()
+    if not key:
+        return Link(status.because("no key: set CRISIS_ANTHROPIC_API_KEY"), None)
+    backend = ClaudeBackend(name=entry.name, model=entry.model, api_key=key, base_url=entry.base_url)
+    return Link(status, backend)
+
+
+def weights_dir(settings: Settings) -> Path:
+    """Where weights are looked for."""
+    return settings.weights_dir or default_weights_dir()
