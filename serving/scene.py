@@ -4,24 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from safety_filter.contacts import Contacts
-from safety_filter.helplines import Helplines, Resources, named_country, resolve_country
 
+from safety_filter.helplines import Helplines, Resources, named_country, resolve_country
 from serving.conversation import Conversation
 from shield.assessment import Assessment, Turn
 from textrules.language import identify
-
-# The audiences whose own lines stand beside the main ones, by the signal or category that tells of them.
-_AUDIENCES = {
-    "veteran": "veterans",
-    "lgbtq": "lgbtq",
-    "maternal": "maternal",
-    "minor": "youth",
-    "abused_at_home": "domestic_violence",
-    "abuse": "domestic_violence",
-    "farmer": "farmers",
-    "spanish_speaker": "spanish_speaking",
-    "act_under_way": "poisoning_overdose",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +30,11 @@ def look(
     spoken = asked.language or next(filter(None, map(identify, texts)), None) or language
     named = next(filter(None, map(named_country, texts)), None)
     place = resolve_country(asked.country, default=country, named=named, language=spoken)
-    resources = helplines.resources(place, language=spoken, level=assessment.level, audiences=audiences(assessment))
+    told = assessment.signals | set(assessment.categories)
+    resources = helplines.resources(place, language=spoken, level=assessment.level, audiences=told)
     return Scene(asked.turns, texts[0] if texts else "", spoken, resources, Contacts.of(resources))
 
 
 def said_by_us(turns: Sequence[Turn]) -> str:
     """Our earlier replies in this conversation, so that no wording comes twice."""
     return "\n".join(turn.text for turn in turns if turn.role == "assistant")
-
-
-def audiences(assessment: Assessment) -> frozenset[str]:
-    """Whose own lines belong beside the main ones."""
-    told = assessment.signals | set(assessment.categories)
-    return frozenset(audience for sign, audience in _AUDIENCES.items() if sign in told)
