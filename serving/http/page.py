@@ -1,0 +1,144 @@
+"""GET / and POST /: the page to try the service on. Without scripts the form posts, and the page has the answer."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+from urllib.parse import parse_qs
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.types import Receive, Scope, Send
+
+from safety_filter.helplines import Helplines
+from serving.http.contact_links import contact_card, contact_links
+from serving.http.errors import Problem, explain
+from serving.http.front import Front
+from serving.http.hangup import HangUp
+from serving.http.schemas import MessageBody, RespondBody, country_code
+from serving.http.sending import RawHeaders, send_bytes
+from serving.http.visit import visit_of
+
+HTML = b"text/html; charset=utf-8"
+_POLICY: RawHeaders = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+_WRONG_KEY = "This API key is not one this service knows. Check it and send again; the numbers above work without it."
+
+
+class Turns(BaseModel):
+    """The conversation so far, as the form carries it: the service keeps none."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+    turns: list[MessageBody]
+
+
+class Page:
+    """The page itself, drawn on the server with the resources in it."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._template = Template(read("index.html").decode("utf-8"))
+        self._countries = {code: entry.name for code, entry in Helplines.load().countries.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "POST":
+            form = _form(await self._front.form_body(scope, receive))
+            async with HangUp(receive):
+                await self._reply(form, scope, send)
+            return
+        asked = _form(scope["query_string"])
+        await self._send(send, country=asked.get("country"))
+
+    async def _reply(self, form: Mapping[str, str], scope: Scope, send: Send) -> None:
+        country = country_code(form.get("country"))
+        if self._front.keys.required and not self._front.keys.knows(form.get("key", "").encode("utf-8", "replace")):
+            await self._send(send, country=country, notice=_WRONG_KEY, status=401)
+            return
+        try:
+            turns = Turns.model_validate_json(form.get("history") or '{"turns":[]}').turns
+            body = RespondBody(messages=turns, message=form.get("message", ""), country=country)
+        except ValidationError as error:
+            await self._send(send, country=country, notice=explain(error), status=422)
+            return
+        done = await self._answer(body, scope)
+        said = [*turns, MessageBody(role="user", content=body.message or "")]
+        said.append(MessageBody(role="assistant", content=done["reply"][:32_000]))
+        await self._send(send, country=country, lines=done["resources"], turns=said, done=done)
+
+    async def _answer(self, body: RespondBody, scope: Scope) -> dict[str, Any]:
+        async with aclosing(self._front.answer(body.asked(), visit_of(scope))) as frames:
+            async for frame in frames:
+                if frame.name == "done":
+                    return frame.data
+        raise Problem(500, "No answer came.")  # frames always end with done
+
+    async def _send(
+        self,
+        send: Send,
+        *,
+        country: str | None,
+        lines: Sequence[dict[str, Any]] | None = None,
+        turns: Sequence[MessageBody] = (),
+        done: dict[str, Any] | None = None,
+        notice: str = "",
+        status: int = 200,
+    ) -> None:
+        responder = self._front.responder
+        chosen = country_code(country) or responder.default_country or ""
+        shown = lines if lines is not None else self._front.resources(country, None)
+        history = json.dumps({"turns": [turn.model_dump() for turn in turns]}) if turns else ""
+        body = self._template.substitute(
+            demo="" if responder.demo else "hidden",
+            keyed="" if self._front.keys.required else "hidden",
+            cards="\n".join(contact_card(line) for line in shown),
+            countries=self._options(chosen.upper()),
+            turns="\n".join(_turn(turn) for turn in turns),
+            links=contact_links(shown) if done and done["assessment"]["crisis"] else "",
+            notice=f'<p class="notice" role="alert">{escape(notice)}</p>' if notice else "",
+            history=escape(history),
+        )
+        await send_bytes(send, body.encode("utf-8", "replace"), status=status, media_type=HTML, headers=_POLICY)
+
+    def _options(self, chosen: str) -> str:
+        rows = [("", "My country is not listed")] if chosen in self._countries else [("", "Choose a country")]
+        rows += sorted(self._countries.items(), key=lambda row: row[1])
+        return "\n".join(
+            f'<option value="{escape(code)}"{" selected" if code == chosen else ""}>{escape(name)}</option>'
+            for code, name in rows
+        )
+
+
+class PageFile:
+    """One of the page's own files, read once. Nothing outside of the package is ever opened."""
+
+    def __init__(self, name: str, media_type: bytes) -> None:
+        self._body = read(name)
+        self._media_type = media_type
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send_bytes(send, self._body, media_type=self._media_type)
+
+
+def read(name: str) -> bytes:
+    return files("serving.http").joinpath("page", name).read_bytes()
+
+
+def _form(raw: bytes) -> dict[str, str]:
+    """The last value of each field of a form or a query."""
+    fields = parse_qs(raw.decode("utf-8", "replace"), encoding="utf-8", errors="replace", max_num_fields=32)
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def _turn(turn: MessageBody) -> str:
+    who = "You" if turn.role == "user" else "Reply, written by an AI"
+    paragraphs = "".join(f"<p>{escape(part)}</p>" for part in turn.content.split("\n") if part.strip())
+    return f'<article class="turn {turn.role}"><h3 class="who">{who}</h3>{paragraphs}</article>'
