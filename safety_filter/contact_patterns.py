@@ -1,0 +1,281 @@
+"""Where a text holds what looks like a way to reach someone: web addresses, handles, digits, spoken digits, menu keys.
+
+Only shapes are found here; whether one is verified is for `safety_filter.contacts` to say. All functions work on text
+as `plain` gives it.
+"""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import hyperscan
+
+from textrules.normalise import View
+
+_WORDS: dict[str, str] = {
+    word: str(digit)
+    for digit, words in enumerate(
+        (
+            "zero oh cero zéro null",
+            "one uno um un eins",
+            "two dos dois deux zwei due",
+            "three tres três trois drei tre",
+            "four cuatro quatro quatre vier quattro",
+            "five cinco cinq fünf cinque",
+            "six seis sechs sei meia",
+            "seven siete sete sept sieben sette",
+            "eight ocho oito huit acht otto",
+            "nine nueve nove neuf neun",
+        )
+    )
+    for word in words.split()
+}
+_TIMES = {"double": 2, "triple": 3, "doble": 2}
+_WORD = "|".join(sorted([*_WORDS, "hundred"], key=len, reverse=True))
+_TOKEN = rf"(?:(?:{'|'.join(_TIMES)})[ -])?(?:{_WORD}|\d)"
+
+_TLDS = (
+    "com|org|net|info|edu|gov|mil|int|app|chat|help|health|care|support|online|site|website|link|page|io|co|me|tv|gg|ly|"
+    "uk|us|ca|au|nz|ie|de|fr|es|pt|it|nl|be|ch|at|lu|se|no|fi|dk|is|pl|cz|sk|hu|ro|bg|gr|cy|mt|hr|si|rs|ba|ee|lv|lt|ua|"
+    "ru|by|kz|tr|il|ae|sa|eg|ma|za|ng|ke|gh|in|pk|bd|lk|np|jp|kr|cn|hk|tw|sg|my|th|vn|ph|id|br|ar|cl|mx|pe|uy|py|bo|ve|ec"
+)
+_ADDRESS = re.compile(
+    r"(?<![\w.+-])(?P<email>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6})"
+    r"|(?P<url>(?:https?://|www\.)[^\s<>\"'()\[\]]+)"
+    rf"|(?<![\w@.-])(?P<host>(?:[a-z0-9][a-z0-9-]{{1,62}}\.){{1,6}}(?:{_TLDS}|COM|ORG|NET)\b(?!\.?\w)(?:/[^\s<>\"'()\[\]]*)?)"
+    r"|\b(?P<said>[a-z0-9-]{3,63}(?:\s+dot\s+[a-z0-9-]{2,63}){0,3}\s+dot\s+(?:com|org|net|gov|co|info|chat|help))\b"
+    r"|(?<![\w@./])(?P<handle>@[a-z_][\w.]*\w|[ru]/\w{3,})"
+)
+_ADDRESS_ANY_CASE = re.compile(_ADDRESS.pattern.replace("(?:https?", "(?i:https?").replace("@[a-z_]", "@[A-Za-z_]"))
+
+_NOT_CONTACT = re.compile(
+    r"\b24\s?/\s?7(?:/365)?\b"
+    r"|\b(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:[0-2]?\d|3[01])\b"
+    r"|\b\d{1,2}[/.]\d{1,2}[/.](?:19|20)\d\d\b"
+    r"|\b(?:19|20)\d\d ?[-–/ ] ?(?:19|20)\d\d\b(?![ .-]?\d)"
+    r"|\b\d{1,2}[:h]\d{2}(?: ?[-–] ?\d{1,2}[:h]\d{2})?(?::\d\d)?\b"
+    r"|\b\d{1,2}(?:[.:]\d\d)? ?[ap]\.?m\b"
+    r"|\b\d+(?:[.,]\d+)? ?(?:%|°)"
+    r"|[$€£¥₹]\s?\d[\d,.]*"
+    r"|\b\d{1,3}(?:,\d{3})+\b"
+    r"|\b\d{1,3}(?: 000)+\b"
+    r"|\b\d{1,2}/\d{1,2}\b(?![/\d-])"
+    r"|\b\d+\.\d{1,2}\b(?![.\d-])"
+    r"|(?m:^\s*\d{1,2}[.)](?= ))"
+)
+_RUN = re.compile(r"(?<![\w#.])[+*]?\(?\d+(?:(?: ?[-/()]{1,2} ?|\.| )\(?\d+)*(?![^\W_])")
+_VANITY = re.compile(
+    r"(?<![\w-])(?:\+?1[ .-]?)?\(?8\d\d\)?[ .-](?:\d{3}[ .-])?(?:[A-Z]{3,8}(?:[ -][A-Z]{2,8})?|(?<=-)[a-z]{4,8})\b"
+    r"|(?<![\w-])\+?\(?\d[\d-]{2,7}\)?-[A-Z]{3,8}(?:-[A-Z]{2,8})?\b"
+)
+_SPOKEN = re.compile(
+    rf"(?<![^\W_])(?i:{_TOKEN})(?:(?:\s?[-–,.]\s?|\s)(?i:{_TOKEN})){{1,14}}(?![^\W_])"
+    rf"|\b(?i:(?:{'|'.join(_TIMES)})[ -](?:{_WORD}))\b"
+)
+_SPOKEN_TOKEN = re.compile(rf"(?:({'|'.join(_TIMES)})[ -])?({_WORD}|\d)", re.IGNORECASE)
+_KEY = re.compile(
+    r"\b(?:press(?:ing)?|hit|push|pulsar?|pulse|presion[ae]r?|oprim[ae]|oprimir|marca|marque|tapez|appuyez sur|"
+    r"dr[uü]cken?(?: sie)?|premi|prema|digite|tecle|tecla|aperte)\s+(?:the |el |la |le |die |il |o |a )?"
+    r"(?:number |n[uú]mero |key |button |tecla |touche |taste )?(\d|one|two|three|four|five|uno|dos|tres|cuatro)\b"
+    r"(?!\s+(?:finger|time|hand|palm|dedo|minut|second|feet|foot|more))",
+    re.IGNORECASE,
+)
+_OPTION = re.compile(
+    r"\d{3,}[^.!?\n\d]{0,14}\b(?:option|opci[oó]n|op[cç][aã]o|then|luego|ext\.?|extension)\s+(\d)\b", re.IGNORECASE
+)
+_CALLS = re.compile(
+    r"(?:\b(?:call(?:ing|s)?|dial(?:l?ing)?|ring(?:ing)?|phon(?:e|ing)|text(?:ing)?|txt|messag(?:e|ing)|sms|whatsapp|"
+    r"reach(?:ing)?|contact(?:ing)?|numbers?|hotline|helpline|lifeline|line|tel|"
+    r"llam\w+|marc(?:a|ar|ando|que)|env[ií]\w+|mand[ae]\w*|mensaje|escrib\w+|tel[eé]fono|n[uú]mero|l[ií]nea|"
+    r"lig(?:ue|ar|a|ando)|linha|disque|telefone|appel\w+|compos\w+|num[eé]ro|ligne|joign\w+|"
+    r"ruf\w*|anruf\w*|w[aä]hl\w*|nummer|chiam\w+|numero|bel|zadzwo\w+|numer)\b|拨打|撥打|致电|致電|电话|電話|전화|"
+    r"звон\w+|набер\w+|номер|اتصل|رقم|कॉल)[^\d.!?;\n。！？]{0,30}$",
+    re.IGNORECASE,
+)
+_CALLS_DIRECTLY = re.compile(
+    r"\b(?:call|dial|ring|text|llam[ae]r? al|marc[ae]r?(?: el)?|appel\w+ le|compos\w+ le|fait\w* le|"
+    r"ligue(?: para)?(?: o)?|ruf\w*|w[aä]hl\w*(?: die)?|chiam\w+ il) $",
+    re.IGNORECASE,
+)
+_LINE_FOLLOWS = re.compile(
+    r"\W{0,3}(?:(?:is|are) )?(?:(?:the|a|an|your) )?(?:[\w-]+ ){0,2}?"
+    r"(?:hotline|helpline|lifeline|crisis|line|suicide prevention)\b",
+    re.IGNORECASE,
+)
+_UNIT_FOLLOWS = re.compile(
+    r"[ -]?(?:people|persons?|times|friends|days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|weeks?|months?|years?|yrs?|"
+    r"miles?|km|met(?:er|re)s?|feet|pounds?|lbs?|kg|kilos?|dollars?|bucks|euros?|percent|things?|steps?|breaths?|words?|"
+    r"pages?|calls|texts|messages|reasons?|problems|of|more|or so|ways?|points?|veces|d[ií]as|horas|minutos|personas|"
+    r"cosas|a[nñ]os|meses|semanas|heures?|jours?|fois|minuten|stunden|tage|jahre|mal|ore|giorni|volte|vezes)\b",
+    re.IGNORECASE,
+)
+_CLOSES = re.compile(
+    r"\s*(?:$|[.,;:!?)\n]|now\b|right now|if\b|or\b|for\b|immediately|ahora|si\b|tout de suite|maintenant)"
+)
+
+Shape = Literal["email", "url", "handle", "number", "key"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something that looks like a contact; `value` is a host, the digits (groups separated by a space), or a key."""
+
+    shape: Shape
+    value: str
+    start: int
+    end: int
+
+
+def _prefilter() -> hyperscan.Database:
+    words = "|".join([*_WORDS, "hundred"])
+    first = f"{words}|{'|'.join(_TIMES)}"
+    pattern = (
+        r"[\p{Nd}\p{No}@\x{ff20}]|[a-z]\.[a-z]|[^a-z]dot (?:com|org|net|gov|co|info|chat|help)|[ru]/[a-z]"
+        rf"|(?:{'|'.join(_TIMES)}) |(?:{first})[\s,.–-]{{1,3}}(?:{words})"
+        r"|(?:press|hit|push|oprim[ae]|presion[ae]|pulsa) (?:[a-z]+ ){0,2}(?:one|two|three|four|five|uno|dos|tres)"
+    )
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    flags = hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_CASELESS | hyperscan.HS_FLAG_UTF8 | hyperscan.HS_FLAG_UCP
+    database.compile(expressions=[pattern.encode()], ids=[0], flags=[flags])
+    return database
+
+
+_PREFILTER = _prefilter()
+
+
+def possible(text: str) -> bool:
+    """Whether `text` can hold a contact at all: a scan of less than a microsecond that most sentences do not pass."""
+    seen: list[int] = []
+    _PREFILTER.scan(text.encode("utf-8", "replace"), match_event_handler=lambda i, *_: seen.append(i))
+    return bool(seen)
+
+
+def plain(text: str) -> View:
+    """`text` with its case, but with ASCII digits, dashes, blanks and signs, and without invisible characters."""
+    if text.isascii():
+        return View(text)
+    kept: list[str] = []
+    cuts: list[tuple[int, int]] = []
+    shift = 0
+    for char in text:
+        as_read = char if char.isascii() else _as_read(char)
+        if as_read:
+            kept.append(as_read)
+        else:
+            shift += 1
+            cuts.append((len(kept), shift))
+    return View("".join(kept), tuple(cuts))
+
+
+@functools.lru_cache(maxsize=4096)
+def _as_read(char: str) -> str:
+    category = unicodedata.category(char)
+    if category in ("Mn", "Me", "Cf"):
+        return ""
+    if category == "Pd":
+        return "-"
+    if category == "Zs":
+        return " "
+    digit = unicodedata.digit(char, None)
+    if digit is not None:
+        return str(digit)
+    folded = unicodedata.normalize("NFKC", char)
+    return folded if len(folded) == 1 and folded.isascii() else char
+
+
+def found(text: str) -> Iterator[Found]:
+    """Every contact-like piece of plain text, addresses first, then numbers, then menu keys."""
+    rest = text
+    for piece in _addresses(text):
+        yield piece
+        rest = _blank(rest, piece.start, piece.end)
+    for match in _VANITY.finditer(rest):
+        digits = _keypad(match[0])
+        if len(digits) >= 7:
+            yield Found("number", digits, match.start(), match.end())
+            rest = _blank(rest, match.start(), match.end())
+    yield from _keys(rest)
+    yield from _numbers(_NOT_CONTACT.sub(lambda match: "#" * len(match[0]), rest))
+
+
+def _blank(text: str, start: int, end: int) -> str:
+    return text[:start] + "#" * (end - start) + text[end:]
+
+
+def _addresses(text: str) -> Iterator[Found]:
+    for match in _ADDRESS_ANY_CASE.finditer(text):
+        kind = match.lastgroup
+        raw = match[0].rstrip(".,;:!?*_")
+        end = match.start() + len(raw)
+        if kind == "email" or kind == "handle":
+            yield Found("email" if kind == "email" else "handle", raw, match.start(), end)
+        else:
+            host = re.sub(r"\s+dot\s+", ".", raw.lower()).removeprefix("https://").removeprefix("http://")
+            yield Found("url", re.split(r"[/?#:]", host)[0].removeprefix("www."), match.start(), end)
+
+
+def _keypad(raw: str) -> str:
+    keys = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "22233344455566677778889999")
+    return "".join(c for c in raw.upper().translate(keys) if c.isdigit())
+
+
+def _keys(text: str) -> Iterator[Found]:
+    for pattern in (_KEY, _OPTION):
+        for match in pattern.finditer(text):
+            value = match[1].lower()
+            yield Found(
+                "key", _WORDS.get(value, value), match.start() if pattern is _KEY else match.start(1), match.end()
+            )
+
+
+def _numbers(text: str) -> Iterator[Found]:
+    for match in _RUN.finditer(text):
+        groups = re.findall(r"\d+", match[0])
+        if _is_contact(text, match.start(), match.end(), groups):
+            yield Found("number", " ".join(groups), match.start(), match.end())
+    for match in _SPOKEN.finditer(text):
+        digits = _spoken(match[0])
+        worded = any(c.isalpha() for c in match[0])
+        if worded and len(digits) >= 3 and _is_contact(text, match.start(), match.end(), list(digits)):
+            yield Found("number", " ".join(digits), match.start(), match.end())
+
+
+def _spoken(raw: str) -> str:
+    parts = []
+    for times, token in _SPOKEN_TOKEN.findall(raw):
+        digit = "00" if token.lower() == "hundred" else _WORDS.get(token.lower(), token)
+        parts.append(digit * _TIMES.get(times.lower(), 1))
+    return "".join(parts)
+
+
+# Codes that people know by heart: naming one is naming a contact, whatever stands around it.
+_FAMOUS = frozenset(["988", "911", "999", "741741", "116123", "85258", "838255", "131114", "112", "45645", "1393"])
+
+
+def _is_contact(text: str, start: int, end: int, groups: list[str]) -> bool:
+    """Whether a run of digits is given as a way to reach someone, not as an age, a time or a count."""
+    digits = "".join(groups)
+    if text[start] in "+*":
+        return len(digits) >= 3
+    if _counting(groups) or len(digits) == 1:
+        return False
+    if len(digits) >= 7:
+        return True
+    after = text[end : end + 40]
+    if _UNIT_FOLLOWS.match(after):
+        return False
+    before = text[max(0, start - 60) : start]
+    if len(digits) == 2:
+        return bool(_CALLS_DIRECTLY.search(before) and _CLOSES.match(after))
+    return digits in _FAMOUS or bool(_CALLS.search(before) or _LINE_FOLLOWS.match(after))
+
+
+def _counting(groups: list[str]) -> bool:
+    if len(groups) < 3 or max(map(len, groups)) > 2:
+        return False
+    steps = {int(b) - int(a) for a, b in pairwise(groups)}
+    return steps in ({1}, {-1})

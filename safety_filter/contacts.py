@@ -1,0 +1,110 @@
+"""Which contacts of a text are not verified for this person: numbers, short codes, addresses, handles, menu keys.
+
+Only what the table holds for the person's own country counts as verified, in any way of writing it. A number that is
+right elsewhere is wrong here, and a retired one is wrong everywhere.
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import phonenumbers
+
+from safety_filter.contact_patterns import Found, found, plain, possible
+from safety_filter.helplines import Helpline, Resources
+
+_GROUPS = 16
+_LONGEST = 40
+# No number is written in more groups of digits or in more characters.
+
+
+@dataclass(frozen=True, slots=True)
+class Contacts:
+    """What may be named to one person: digits of numbers in every way of dialling, host names, menu keys."""
+
+    numbers: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
+    country: str | None = None
+
+    @classmethod
+    def of(cls, resources: Resources, also: Iterable[Helpline] = ()) -> "Contacts":
+        """The contacts of all lines of the country that may be shown, its emergency numbers and the directories."""
+        lines = (*resources.known, *resources.lines, *also)
+        given = {number for line in lines for number in _numbers_of(line)} | set(resources.emergencies)
+        retired = {digits for number in resources.retired for digits in _dialled(number, resources.country)}
+        numbers = {digits for number in given for digits in _dialled(number, resources.country)}
+        urls = {url for line in lines for url in (line.url, line.chat) if url}
+        return cls(
+            numbers=frozenset(numbers - retired),
+            hosts=frozenset(_host(url) for url in {*urls, resources.directory, *resources.directories}),
+            keys=frozenset(line.option for line in lines if line.option),
+            country=resources.country,
+        )
+
+    def unknown(self, text: str) -> list[tuple[int, int]]:
+        """The half-open spans in `text` of everything that looks like a contact and is not a verified one."""
+        if not possible(text):
+            return []
+        view = plain(text)
+        spans = {
+            view.span(piece.start, piece.end) for piece in found(view.text) if not self._verified(piece, view.text)
+        }
+        return sorted(spans)
+
+    def _verified(self, piece: Found, text: str) -> bool:
+        if piece.shape == "url":
+            return piece.value in self.hosts
+        if piece.shape == "key":
+            return piece.value in self.keys
+        if piece.shape == "number":
+            raw = text[piece.start : piece.end]
+            return self._number(piece.value.split(), abroad="+" in raw) or self._parsed(raw)
+        return False
+
+    def _number(self, groups: Sequence[str], *, abroad: bool = False) -> bool:
+        """Whether the groups of digits are one verified number, or several in a row with small counts after."""
+        if abroad:
+            return "".join(groups) in self.numbers and len("".join(groups)) > 6
+        if len(groups) > _GROUPS:
+            return False
+        for size in range(len(groups), 0, -1):
+            digits = "".join(groups[:size])
+            if digits in self.numbers and all(len(g) < 3 or g in self.numbers for g in groups[size:]):
+                return True
+        return False
+
+    def _parsed(self, raw: str) -> bool:
+        if len(raw) > _LONGEST or sum(c.isdigit() for c in raw) < 7:
+            return False
+        try:
+            number = phonenumbers.parse(raw, self.country)
+        except phonenumbers.NumberParseException:
+            return False
+        return f"{number.country_code}{phonenumbers.national_significant_number(number)}" in self.numbers
+
+
+def _numbers_of(line: Helpline) -> Iterable[str]:
+    return (number for number in (line.phone, line.sms, line.whatsapp, *line.other_phones) if number)
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.lower().removeprefix("www.")
+
+
+@functools.lru_cache(maxsize=4096)
+def _dialled(number: str, country: str | None) -> frozenset[str]:
+    """The digits of a number in every way to dial it. A short code has one: it does not work from abroad."""
+    digits = re.sub(r"\D", "", number)
+    forms = {digits}
+    if len(digits) >= 7:
+        try:
+            parsed = phonenumbers.parse(number, country)
+        except phonenumbers.NumberParseException:
+            return frozenset(forms)
+        national = phonenumbers.national_significant_number(parsed)
+        forms |= {national, f"{parsed.country_code}{national}", f"{parsed.country_code}0{national}"}
+        forms |= {f"00{parsed.country_code}{national}"}
+    return frozenset(forms)
