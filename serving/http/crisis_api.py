@@ -39,19 +39,16 @@ class Respond:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = parse(RespondBody, await self._front.json_body(scope, receive))
-        answer = self._stream if body.stream or wants_events(scope) else self._whole
-        async with HangUp(receive):
-            await answer(body.asked(), scope, send)
+        asked = body.asked()
+        async with self._front.caller(receive) as caller:
+            if body.stream or wants_events(scope):
+                await self._stream(asked, scope, send, caller)
+            else:
+                await send_bytes(send, encode(await self._front.done(asked, visit_of(scope), caller)))
 
-    async def _whole(self, asked: Asked, scope: Scope, send: Send) -> None:
-        async with aclosing(self._front.answer(asked, visit_of(scope))) as frames:
-            async for frame in frames:
-                if frame.name == "done":
-                    await send_bytes(send, encode(frame.data))
-
-    async def _stream(self, asked: Asked, scope: Scope, send: Send) -> None:
+    async def _stream(self, asked: Asked, scope: Scope, send: Send, caller: HangUp) -> None:
         await start_events(send)
-        async with aclosing(self._front.answer(asked, visit_of(scope))) as frames:
+        async with aclosing(self._front.answer(asked, visit_of(scope), caller)) as frames:
             async for frame in frames:
                 await send_event(send, sse(frame.name, frame.data))
         await end_events(send)

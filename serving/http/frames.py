@@ -30,6 +30,13 @@ Name = Literal["assessment", "resources", "sentence", "done"]
 # A detector that can't be asked has not found "nothing": the unknown is treated as grave.
 UNKNOWN_ASSESSMENT: dict[str, Any] = {"level": "high", "crisis": True, "categories": ["unknown"], "findings": []}
 
+_NAMES: dict[type[Event], Name] = {
+    AssessmentEvent: "assessment",
+    ResourcesEvent: "resources",
+    SentenceEvent: "sentence",
+    DoneEvent: "done",
+}
+
 logger = logging.getLogger("crisis.http")
 
 
@@ -43,64 +50,65 @@ class Frame:
 
 @dataclass(slots=True)
 class _Shown:
-    """What has left so far, from which an answer that broke off is completed."""
+    """What has come so far, from which an answer that broke off is completed."""
 
     began: float = field(default_factory=perf_counter)
-    assessment: dict[str, Any] | None = None
-    resources: list[dict[str, Any]] | None = None
+    assessment: AssessmentEvent | None = None
+    resources: ResourcesEvent | None = None
     sentences: list[str] = field(default_factory=list)
     first_sentence_ms: float = 0.0
 
-    def note(self, frame: Frame) -> None:
-        if frame.name == "assessment":
-            self.assessment = frame.data
-        elif frame.name == "resources":
-            self.resources = frame.data["resources"]
-        elif frame.name == "sentence":
+    def note(self, event: Event) -> None:
+        if isinstance(event, SentenceEvent):
             self.first_sentence_ms = self.first_sentence_ms or self.elapsed_ms()
-            self.sentences.append(frame.data["text"])
+            self.sentences.append(event.text)
+        elif isinstance(event, AssessmentEvent):
+            self.assessment = event
+        elif isinstance(event, ResourcesEvent):
+            self.resources = event
 
     def elapsed_ms(self) -> float:
         return round((perf_counter() - self.began) * 1000, 1)
 
 
-async def frames(
-    respond: Callable[[], AsyncIterator[Event]],
-    asked: Asked,
-    *,
-    resources: Callable[[], list[dict[str, Any]]],
-    deadline_s: float,
-) -> AsyncGenerator[Frame, None]:
-    """The frames of one answer; the last is always `done`. `resources` gives the lines when `respond` did not.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked for: the conversation, the lines to show if the responder gives none, and how patient to be.
 
-    `deadline_s` bounds the whole answer. Closing this generator closes the responder's at once.
+    forgive tells whether a cancellation was a deadline, at which the answer is completed and not dropped. whole: nobody
+    listens to the stream, only `done` is wanted.
     """
+
+    asked: Asked
+    resources: Callable[[], list[dict[str, Any]]]
+    forgive: Callable[[], bool]
+    whole: bool = False
+
+
+async def frames(respond: Callable[[], AsyncIterator[Event]], question: Question) -> AsyncGenerator[Frame, None]:
+    """The frames of one answer; the last is always `done`. Closing this generator closes the responder's at once."""
     shown = _Shown()
-    deadline = asyncio.get_running_loop().time() + deadline_s
     try:
         events = respond()
         try:
-            while (event := await _next(events, deadline)) is not None:
-                frame = to_frame(event, asked)
-                shown.note(frame)
-                yield frame
-                if frame.name == "done":
+            async for event in events:
+                shown.note(event)
+                done = isinstance(event, DoneEvent)
+                if done or not question.whole:
+                    yield Frame(_NAMES[type(event)], _data(event, question.asked))
+                if done:
                     return
         finally:
             await _close(events)
         logger.error("answer ended without done")
-    except Exception as exc:  # noqa: BLE001 - the invariant's last net: whatever broke, the person gets the end of the answer
+    except asyncio.CancelledError:
+        if not question.forgive():
+            raise
+        logger.error("answer ran into its deadline")
+    except Exception as exc:  # noqa: BLE001 - the invariant's last net: whatever broke, the person gets the rest
         logger.error("answer broke off: %s at %s", type(exc).__name__, where(exc))
-    for frame in _rest(shown, asked, resources):
+    for frame in _rest(shown, question):
         yield frame
-
-
-async def _next(events: AsyncIterator[Event], deadline: float) -> Event | None:
-    try:
-        async with asyncio.timeout_at(deadline):
-            return await anext(events)
-    except StopAsyncIteration:
-        return None
 
 
 async def _close(events: AsyncIterator[Event]) -> None:
@@ -109,21 +117,21 @@ async def _close(events: AsyncIterator[Event]) -> None:
             await events.aclose()
 
 
-def to_frame(event: Event, asked: Asked) -> Frame:
+def _data(event: Event, asked: Asked) -> dict[str, Any]:
     """One event in the contract's JSON."""
     match event:
         case SentenceEvent(text):
-            return Frame("sentence", {"text": text})
+            return {"text": text}
         case AssessmentEvent(assessment):
-            return Frame("assessment", as_sent(assessment_json(assessment), asked.dropped))
+            return as_sent(assessment_json(assessment), asked.dropped)
         case ResourcesEvent(resources):
-            return Frame("resources", {"resources": resources.to_json() or last_resort.resources()})
+            return {"resources": resources.to_json() or last_resort.resources()}
         case DoneEvent(answer):
             done = answer_json(answer)
             as_sent(done["assessment"], asked.dropped)
             done["resources"] = done["resources"] or last_resort.resources()
             done["conversation_id"] = asked.conversation.id
-            return Frame("done", done)
+            return done
 
 
 def as_sent(assessment: dict[str, Any], dropped: int) -> dict[str, Any]:
@@ -134,36 +142,40 @@ def as_sent(assessment: dict[str, Any], dropped: int) -> dict[str, Any]:
     return assessment
 
 
-def _rest(shown: _Shown, asked: Asked, resources: Callable[[], list[dict[str, Any]]]) -> Iterator[Frame]:
+def _rest(shown: _Shown, question: Question) -> Iterator[Frame]:
     """What is still missing of a whole answer."""
+    assessment = _made(shown.assessment, question.asked) or UNKNOWN_ASSESSMENT
     if shown.assessment is None:
-        shown.assessment = UNKNOWN_ASSESSMENT
-        yield Frame("assessment", UNKNOWN_ASSESSMENT)
+        yield Frame("assessment", assessment)
+    resources = _made(shown.resources, question.asked) or {"resources": question.resources()}
     if shown.resources is None:
-        shown.resources = resources()
-        yield Frame("resources", {"resources": shown.resources})
+        yield Frame("resources", resources)
     said = "".join(shown.sentences)
     gap = "" if not said or said[-1].isspace() else " "
-    closing = Frame("sentence", {"text": gap + last_resort.text(shown.resources, language=asked.conversation.language)})
-    shown.note(closing)
-    yield closing
-    yield Frame("done", _done(shown, asked))
-
-
-def _done(shown: _Shown, asked: Asked) -> dict[str, Any]:
-    return {
+    language = question.asked.conversation.language
+    closing = gap + last_resort.text(resources["resources"], language=language)
+    yield Frame("sentence", {"text": closing})
+    timings = {"first_sentence_ms": shown.first_sentence_ms or shown.elapsed_ms(), "total_ms": shown.elapsed_ms()}
+    done = {
         "id": secrets.token_hex(16),
-        "conversation_id": asked.conversation.id,
-        "reply": "".join(shown.sentences),
-        "resources": shown.resources,
-        "assessment": shown.assessment,
+        "conversation_id": question.asked.conversation.id,
+        "reply": said + closing,
+        **resources,
+        "assessment": assessment,
         "source": "static",
         "model": "static",
         "degraded": ["internal-error"],
         "filter": {"verdict": "pass", "violations": []},
-        "timings": {
-            "shield_ms": 0.0,
-            "first_sentence_ms": shown.first_sentence_ms,
-            "total_ms": shown.elapsed_ms(),
-        },
+        "timings": {"shield_ms": 0.0, **timings},
     }
+    yield Frame("done", done)
+
+
+def _made(event: Event | None, asked: Asked) -> dict[str, Any] | None:
+    if event is None:
+        return None
+    try:
+        return _data(event, asked)
+    except Exception as exc:  # noqa: BLE001 - it may be this event that broke the answer
+        logger.error("event lost: %s at %s", type(exc).__name__, where(exc))
+        return None

@@ -1,8 +1,8 @@
-"""Ends the work for a caller who has left: a model must not go on speaking to nobody."""
+"""Bounds the work for one caller: a model must not go on speaking to nobody, nor for ever."""
 
 import asyncio
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from starlette.types import Receive
 
@@ -13,16 +13,18 @@ _GRACE_S = 0.02
 
 
 class HangUp:
-    """`async with HangUp(receive):` cancels its body when the caller disconnects, and then raises CallerLeft.
+    """`async with HangUp(receive, deadline_s=…):` cancels its body when the caller disconnects, or at the deadline.
 
-    The body must have been read before. Works like asyncio.timeout: cancelling from outside stays cancelling.
+    The request's body must have been read before. Works like asyncio.timeout: a cancellation from outside stays one. At
+    the deadline the body may call `forgive` and finish what it has to say; otherwise both ends raise CallerLeft.
     """
 
-    __slots__ = ("_cancelling", "_left", "_receive", "_task", "_timer", "_watcher")
+    __slots__ = ("_cancelling", "_deadline_s", "_receive", "_task", "_timer", "_watcher", "_why")
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, *, deadline_s: float) -> None:
         self._receive = receive
-        self._left = False
+        self._deadline_s = deadline_s
+        self._why: Literal["left", "late"] | None = None
         self._watcher: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -40,18 +42,26 @@ class HangUp:
         self._timer.cancel()
         if self._watcher is not None:
             self._watcher.cancel()
-        if self._left and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
+        if self._why is not None and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise CallerLeft from exc
+
+    def forgive(self) -> bool:
+        """Whether the cancellation just caught was the deadline's. If so it is taken back: the body may finish."""
+        if self._why != "late" or self._task.cancelling() != self._cancelling + 1:
+            return False
+        self._why = None
+        self._task.uncancel()
+        return True
 
     def _start(self) -> None:
         self._watcher = asyncio.get_running_loop().create_task(self._watch())
 
     async def _watch(self) -> None:
-        await _disconnected(self._receive)
-        self._left = True
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                while (await self._receive())["type"] != "http.disconnect":
+                    pass
+            self._why = "left"
+        except TimeoutError:
+            self._why = "late"
         self._task.cancel()
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -94,23 +94,19 @@ class ChatCompletions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = parse(ChatBody, await self._front.json_body(scope, receive))
-        async with HangUp(receive):
+        async with self._front.caller(receive) as caller:
             if body.stream:
-                await self._stream(body, visit_of(scope), send)
+                await self._stream(body, visit_of(scope), send, caller)
             else:
-                await self._whole(body.asked(), visit_of(scope), send)
+                asked = body.asked()
+                done = await self._front.done(asked, visit_of(scope), caller)
+                await send_bytes(send, encode(completion(asked, done)))
 
-    async def _whole(self, asked: Asked, visit: Visit, send: Send) -> None:
-        async with aclosing(self._front.answer(asked, visit)) as frames:
-            async for frame in frames:
-                if frame.name == "done":
-                    await send_bytes(send, encode(completion(asked, frame.data)))
-
-    async def _stream(self, body: ChatBody, visit: Visit, send: Send) -> None:
+    async def _stream(self, body: ChatBody, visit: Visit, send: Send, caller: HangUp) -> None:
         asked = body.asked()
         chunks = Chunks(asked, usage=bool(body.stream_options and body.stream_options.include_usage))
         await start_events(send)
-        async with aclosing(self._front.answer(asked, visit)) as frames:
+        async with aclosing(self._front.answer(asked, visit, caller)) as frames:
             async for frame in frames:
                 for chunk in chunks.of(frame.name, frame.data):
                     await send_event(send, sse_data(chunk))

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -14,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from safety_filter.helplines import Helplines
 from serving.http.contact_links import contact_card, contact_links
-from serving.http.errors import Problem, explain
+from serving.http.errors import explain
 from serving.http.front import Front
 from serving.http.hangup import HangUp
 from serving.http.schemas import MessageBody, RespondBody, country_code
@@ -52,13 +51,13 @@ class Page:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
             form = _form(await self._front.form_body(scope, receive))
-            async with HangUp(receive):
-                await self._reply(form, scope, send)
+            async with self._front.caller(receive) as caller:
+                await self._reply(form, scope, send, caller)
             return
         asked = _form(scope["query_string"])
         await self._send(send, country=asked.get("country"))
 
-    async def _reply(self, form: Mapping[str, str], scope: Scope, send: Send) -> None:
+    async def _reply(self, form: Mapping[str, str], scope: Scope, send: Send, caller: HangUp) -> None:
         country = country_code(form.get("country"))
         if self._front.keys.required and not self._front.keys.knows(form.get("key", "").encode("utf-8", "replace")):
             await self._send(send, country=country, notice=_WRONG_KEY, status=401)
@@ -69,17 +68,10 @@ class Page:
         except ValidationError as error:
             await self._send(send, country=country, notice=explain(error), status=422)
             return
-        done = await self._answer(body, scope)
+        done = await self._front.done(body.asked(), visit_of(scope), caller)
         said = [*turns, MessageBody(role="user", content=body.message or "")]
         said.append(MessageBody(role="assistant", content=done["reply"][:32_000]))
         await self._send(send, country=country, lines=done["resources"], turns=said, done=done)
-
-    async def _answer(self, body: RespondBody, scope: Scope) -> dict[str, Any]:
-        async with aclosing(self._front.answer(body.asked(), visit_of(scope))) as frames:
-            async for frame in frames:
-                if frame.name == "done":
-                    return frame.data
-        raise Problem(500, "No answer came.")  # frames always end with done
 
     async def _send(
         self,
