@@ -13,7 +13,7 @@ from models.weights import locate, verify
 
 from cli.console import ConfigOption, Failure, console, settings
 from safety_filter.helplines import Helplines
-from serving.llama.cores import available_cores
+from serving.llama.cores import available
 from serving.settings import LlamaEntry, Settings, SettingsError, find_file
 from serving.wiring import build, weights_dir
 from shield.detect import Detector
@@ -57,7 +57,7 @@ def examine(config: ConfigOption) -> Iterator[Check]:
     yield _keys(chosen)
     yield Check("shield", "pass", f"{len(Detector.load().rules)} rules, each with its proof")
     yield _helplines()
-    yield Check("cores", "pass", f"{available_cores()} available to engines")
+    yield Check("cores", "pass", f"{available()} available to engines")
     yield from _chain(chosen)
 
 

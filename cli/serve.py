@@ -1,13 +1,14 @@
 """`crisis serve`: the service on its port, until it is told to stop."""
 
 import logging
+import socket
 from typing import Annotated
 
 import typer
 import uvicorn
-from serving.http.app import create_app
 
 from cli.console import ConfigOption, Failure, settings
+from serving.http.app import create_app
 from serving.http.service import HttpOptions
 from serving.settings import Settings, SettingsError, check_open
 from serving.wiring import build, demo_settings
@@ -26,19 +27,36 @@ def serve(
     # The HTTP clients log addresses at INFO; nothing of a request belongs in our log.
     for noisy in ("httpx", "httpcore", "anthropic"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    listener = bound(chosen.server.host, chosen.server.port)
     service = build(chosen)
     app = create_app(service, http_options(chosen), on_start=service.start, on_stop=service.stop)
-    address = f"http://{chosen.server.host}:{chosen.server.port}"
+    host = f"[{chosen.server.host}]" if ":" in chosen.server.host else chosen.server.host
+    address = f"http://{host}:{listener.getsockname()[1]}"
     print(f"crisis: listening on {address}  (try it: {address}/  ready: {address}/readyz)", flush=True)
-    uvicorn.run(
+    config = uvicorn.Config(
         app,
-        host=chosen.server.host,
-        port=chosen.server.port,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=int(chosen.server.shutdown_s),
         server_header=False,
     )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """The listening socket, made before anything is loaded, so that a port in use is said at once and in one line."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise Failure(
+            f"{host}:{port}: cannot be listened on: {reason}; choose another with --port or server.port"
+        ) from None
+    listener.listen(2048)
+    return listener
 
 
 def listening(chosen: Settings, host: str | None, port: int | None) -> Settings:

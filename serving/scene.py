@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from safety_filter.contacts import Contacts
-
 from safety_filter.helplines import Helplines, Resources, named_country, resolve_country
 from serving.conversation import Conversation
 from shield.assessment import Assessment, Turn

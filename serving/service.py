@@ -28,7 +28,7 @@ class Service:
         default_country: str | None = None,
     ) -> None:
         self._responder = responder
-        self._engines = tuple(engines)
+        self.engines = tuple(engines)
         self._links = tuple(links)
         self._warm_prefix = warm_prefix
         self.demo = demo
@@ -36,11 +36,13 @@ class Service:
 
     async def start(self) -> None:
         """Starts every engine in the background."""
-        await asyncio.gather(*(engine.start(self._warm_prefix) for engine in self._engines))
+        for engine in self.engines:
+            await engine.warm(self._warm_prefix)
+            await engine.start()
 
     async def stop(self) -> None:
         """Ends every engine's process."""
-        await asyncio.gather(*(engine.close() for engine in self._engines), return_exceptions=True)
+        await asyncio.gather(*(engine.close() for engine in self.engines), return_exceptions=True)
 
     def respond(self, conversation: Conversation) -> AsyncIterator[Event]:
         return self._responder.respond(conversation)
@@ -59,7 +61,7 @@ class Service:
 
     def links(self) -> tuple[LinkStatus, ...]:
         """Every chain entry as it stands now."""
-        engines = {engine.name: engine for engine in self._engines}
+        engines = {engine.name: engine for engine in self.engines}
         return tuple(_now(link, engines.get(link.name)) for link in self._links)
 
     def ready(self) -> dict[str, Any]:

@@ -63,10 +63,12 @@ class LlamaEntry(Part):
     context: int = Field(4096, ge=512, le=131_072)
     threads: int = Field(0, ge=0, le=512)
     gpu_layers: int = Field(0, ge=-1, le=1000)
-    flash_attention: bool = False
-    batch: int = Field(128, ge=16, le=4096)
+    flash_attention: Literal["auto", "on", "off"] = "auto"
+    batch: int = Field(256, ge=16, le=4096)
     queue: int = Field(8, ge=1, le=1024)
     start_timeout_s: float = Field(120.0, gt=0, le=3600)
+    stall_s: float = Field(30.0, gt=0, le=600)
+    memory_limit_mib: int | None = Field(None, ge=64)
 
 
 class ClaudeEntry(Part):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from models.catalogue import Catalogue, ModelCard, ModelError, require_allowed
 from models.weights import default_weights_dir, locate
-from prompts.wording import Wording
 
 from prompts.protocol import protocol_prefix
+from prompts.wording import Wording
 from safety_filter.helplines import Helplines
 from safety_filter.review import Reviewer
 from serving.backend import Backend, BackendMisconfigured
@@ -126,6 +126,8 @@ def _llama_settings(entry: LlamaEntry, card: ModelCard, path: Path) -> LlamaSett
         batch=entry.batch,
         queue=entry.queue,
         start_timeout_s=entry.start_timeout_s,
+        stall_s=entry.stall_s,
+        memory_limit_bytes=entry.memory_limit_mib * 2**20 if entry.memory_limit_mib else None,
     )
 
 
@@ -135,7 +137,13 @@ def _claude(entry: ClaudeEntry, settings: Settings, status: LinkStatus) -> Link:
     key = entry.api_key.get_secret_value() or settings.anthropic_api_key.get_secret_value()
     if not key:
         return Link(status.because("no key: set CRISIS_ANTHROPIC_API_KEY"), None)
-    backend = ClaudeBackend(name=entry.name, model=entry.model, api_key=key, base_url=entry.base_url)
+    backend = ClaudeBackend(
+        name=entry.name,
+        model=entry.model,
+        api_key=key,
+        base_url=entry.base_url,
+        connect_timeout_s=entry.connect_timeout_s,
+    )
     return Link(status, backend)
 
 

@@ -1,0 +1,5 @@
+"""`python -m cli` is the crisis command."""
+
+from cli.main import main
+
+main()
