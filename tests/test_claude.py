@@ -16,6 +16,7 @@ from peers.messages_api import SCENARIOS, SENTENCES
 from peers.process import TESTS, Peer
 from pydantic import SecretStr
 
+from prompts.wording import Wording
 from serving.backend import (
     BackendError,
     BackendMisconfigured,
@@ -27,6 +28,8 @@ from serving.backend import (
 from serving.backends.claude import MAX_ANSWER_BYTES, THINKING_ROOM, ClaudeBackend, payload
 from serving.backends.claude_models import UNKNOWN, Capabilities, capabilities
 from serving.backends.continuation import Continuation
+from serving.backends.static import StaticBackend, sentences_of
+from serving.chain import Chain, Deadlines
 from shield.assessment import Turn
 
 KEY = "sk-ant-api03-secret-of-the-operator"
@@ -152,6 +155,17 @@ async def test_a_hanging_answer_ends_when_its_time_is_up(
     assert said == HANGING[scenario]
     assert type(error) is BackendTimeout
     assert_silent(error, caplog)
+
+
+@pytest.mark.parametrize("scenario", [*BROKEN, *HANGING])
+async def test_in_the_chain_the_reply_goes_on_after_what_was_heard(peer: Peer, scenario: str) -> None:
+    claude = backend(peer, scenario)
+    chain = Chain([claude, StaticBackend(Wording.load())], Deadlines(first_text_s=0.5, between_s=0.3, total_s=5.0))
+    reply = "".join([text async for text in chain.stream(request(level="high", kind="direct"))])
+    await claude.aclose()
+    heard_before = BROKEN[scenario][0] if scenario in BROKEN else HANGING[scenario]
+    assert reply.startswith(heard_before)
+    assert sentences_of(reply.removeprefix(heard_before)), "our own words must end the reply"
 
 
 def assert_silent(error: BackendError | None, caplog: pytest.LogCaptureFixture) -> None:

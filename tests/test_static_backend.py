@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from prompts.wording import Wording
 from serving.backend import Request
 from serving.backends.static import StaticBackend, sentences_of
 from shield.assessment import LEVELS, Level, Turn
@@ -16,6 +17,8 @@ BODIES = (
     "That is a lot to carry. What happened today? I'm reading.",
     "You put words to it. When did it begin? Take your time.",
 )
+
+KINDS = ("none", "direct", "third_party", "self_harm", "farewell", "method_seeking", "despair", "act_under_way")
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Said:
     ) -> str:
         return self.bodies[variant % len(self.bodies)] if self.bodies else ""
 
-    def closing(self, *, level: Level, kind: str, language: str, variant: int) -> str:
+    def closing(self, *, level: Level, kind: str, language: str, variant: int, previous: str) -> str:
         return self.end
 
 
@@ -116,6 +119,21 @@ async def test_words_that_are_no_text_are_broken_words() -> None:
     assert "".join(await reply(NoText()))
 
 
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize("level", LEVELS)
+async def test_six_replies_in_a_row_say_nothing_twice(level: Level, language: str) -> None:
+    static = StaticBackend(Wording.load())
+    for kind in KINDS:
+        turns, said = [Turn("user", "x")], set[str]()
+        for variant in range(6):
+            asked = Request(tuple(turns), level=level, kind=kind, language=language, variant=variant, prefix="Hm. ")
+            sentences = sentences_of("".join([piece async for piece in static.stream(asked)]))
+            assert sentences
+            assert not said & set(sentences), kind
+            said |= set(sentences)
+            turns += [Turn("assistant", " ".join(sentences)), Turn("user", "y")]
+
+
 def test_replies_need_no_file_and_no_socket() -> None:
     script = """
 import asyncio, sys
@@ -142,7 +160,6 @@ armed.clear()
 loop.close()
 print("touched", touched)
 """
-    pytest.importorskip("prompts.wording", reason="the wording room is not built yet")
     root = Path(__file__).parent.parent
     done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "touched []", done.stderr

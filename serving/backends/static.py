@@ -37,7 +37,7 @@ class Words(Protocol):
     def static_reply(
         self, *, level: Level, kind: str, language: str, variant: int, previous: str, after_opening: bool
     ) -> str: ...
-    def closing(self, *, level: Level, kind: str, language: str, variant: int) -> str: ...
+    def closing(self, *, level: Level, kind: str, language: str, variant: int, previous: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class StaticBackend:
         level, kind, language = request.level, request.kind, request.language
         try:
             if request.continued:
-                text = self.words.closing(level=level, kind=kind, language=language, variant=variant)
+                text = self.words.closing(level=level, kind=kind, language=language, variant=variant, previous=previous)
             else:
                 text = self.words.static_reply(
                     level=level,
