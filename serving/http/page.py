@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from safety_filter.helplines import Helplines
-from serving.http.contact_links import contact_card, contact_links
+from serving.http.contact_links import contact_cards, contact_links
 from serving.http.errors import explain
 from serving.http.front import Front
 from serving.http.hangup import HangUp
@@ -88,13 +88,13 @@ class Page:
         chosen = country_code(country) or responder.default_country or ""
         shown = lines if lines is not None else self._front.resources(country, None)
         history = json.dumps({"turns": [turn.model_dump() for turn in turns]}) if turns else ""
+        links = contact_links(shown) if done and done["assessment"]["crisis"] else ""
         body = self._template.substitute(
             demo="" if responder.demo else "hidden",
             keyed="" if self._front.keys.required else "hidden",
-            cards="\n".join(contact_card(line) for line in shown),
+            cards=contact_cards(shown),
             countries=self._options(chosen.upper()),
-            turns="\n".join(_turn(turn) for turn in turns),
-            links=contact_links(shown) if done and done["assessment"]["crisis"] else "",
+            turns="".join(map(_turn, turns[:-1])) + (_turn(turns[-1], links) if turns else ""),
             notice=f'<p class="notice" role="alert">{escape(notice)}</p>' if notice else "",
             history=escape(history),
         )
@@ -130,7 +130,7 @@ def _form(raw: bytes) -> dict[str, str]:
     return {name: values[-1] for name, values in fields.items()}
 
 
-def _turn(turn: MessageBody) -> str:
+def _turn(turn: MessageBody, links: str = "") -> str:
     who = "You" if turn.role == "user" else "Reply, written by an AI"
-    paragraphs = "".join(f"<p>{escape(part)}</p>" for part in turn.content.split("\n") if part.strip())
-    return f'<article class="turn {turn.role}"><h3 class="who">{who}</h3>{paragraphs}</article>'
+    words = f'<p class="text">{escape(turn.content)}</p>'
+    return f'<article class="turn {turn.role}"><h3 class="who">{who}</h3>{links}{words}</article>'
