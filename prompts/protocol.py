@@ -36,7 +36,9 @@ _LANGUAGES = {
 _PASSAGES = 8
 _PASSAGE_CHARACTERS = 600
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
-_BRACKETS = str.maketrans({"<": "‹", ">": "›", "|": "¦"})  # so that no chat template's own marks can be written in a history
+_BRACKETS = str.maketrans(
+    {"<": "‹", ">": "›", "|": "¦"}
+)  # so that no chat template's own marks can be written in a history
 _TURN_MARK = "\n\n---\nThe person writes:\n"
 
 
@@ -114,7 +116,9 @@ def parse_sections(text: str, *, required: Iterable[str] = SECTIONS) -> Mapping[
     if open_name:
         raise ProtocolError(f"SOUL.md: the section {open_name!r} is not closed; put '<!-- end -->' after it")
     if missing := [name for name in required if not found.get(name)]:
-        raise ProtocolError(f"SOUL.md: missing or empty: {', '.join(missing)}; write '<!-- model: {missing[0]} -->' … '<!-- end -->'")
+        raise ProtocolError(
+            f"SOUL.md: missing or empty: {', '.join(missing)}; write '<!-- model: {missing[0]} -->' … '<!-- end -->'"
+        )
     return found
 
 

@@ -1,0 +1,307 @@
+"""Our own words: what people read before a model speaks, and instead of one. The sentences stand in prompts/*.toml.
+
+Every choice is deterministic in `variant` and avoids what `previous` (our earlier replies of the conversation) already holds.
+English and Spanish are complete; Portuguese, French, German and Italian hold the essentials; other languages read English.
+
+Errors: WordingError
+"""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from prompts import recognise
+
+LEVELS = ("none", "low", "moderate", "high", "imminent")
+KINDS = (
+    "none", "direct", "third_party", "self_harm", "farewell", "method_seeking", "despair", "act_under_way", "abuse",
+    "violence", "psychosis", "medical", "unknown",
+)  # fmt: skip
+# What a person just said or told about themselves, in the order in which a line about it matters.
+SIGNALS = (
+    "asks_if_human", "insults_bot", "declines_resources", "asks_resources", "declines_faith", "denies", "affirms",
+    "voices", "abused_at_home", "minor", "intoxicated", "maternal", "bereaved", "lgbtq", "veteran", "farmer",
+    "religious_harm", "fears_god", "other_faith",
+)  # fmt: skip
+_OF_THE_LAST_TURN = frozenset(SIGNALS[:4]) | {"denies", "affirms"}
+_ALSO_WITHOUT_CRISIS = frozenset({"asks_if_human", "insults_bot", "asks_resources", "declines_faith"})
+
+Pool = Sequence[str]
+
+
+class WordingError(ValueError):
+    """A wording file cannot be used: says which file and which cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tongue:
+    """The sentences of one language, by section and cell."""
+
+    code: str
+    tables: Mapping[str, Any]
+
+    def pool(self, section: str, *names: str) -> Pool:
+        """The lines of the first of these cells that the section has; references are followed."""
+        table = self.tables.get(section, {})
+        for name in names:
+            lines = table.get(name)
+            if lines:
+                return [lines] if isinstance(lines, str) else list(lines)
+        return ()
+
+    def body(self, kind: str, level: str) -> Pool:
+        """The replies of one cell. A cell that is the name of another one stands for it."""
+        static: Mapping[str, Any] = self.tables["static"]
+        cell = static.get(kind, static["unknown"]).get(level, static["unknown"][level])
+        while isinstance(cell, str):
+            kind, level = cell.split(".")
+            cell = static[kind][level]
+        return list(cell)
+
+    def emergency(self, number: str) -> str:
+        """How one says whom to call: the number, or 'your local emergency number'."""
+        words = self.tables["emergency"]
+        text: str = words["number"].replace("{number}", number) if number else words["unknown"]
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """All languages, loaded once; every method is pure."""
+
+    tongues: Mapping[str, Tongue]
+
+    @classmethod
+    def load(cls) -> "Wording":
+        """Every prompts/*.toml. Raises WordingError for a file that is not valid or a reference that leads nowhere."""
+        found = {}
+        for file in sorted((f for f in files("prompts").iterdir() if f.name.endswith(".toml")), key=lambda f: f.name):
+            code = file.name.removesuffix(".toml")
+            found[code] = parse(code, file.read_text(encoding="utf-8"))
+        return cls(found)
+
+    def tongue(self, language: str) -> Tongue:
+        """The language's sentences, English where we have none."""
+        return self.tongues.get(language.lower().replace("_", "-").split("-")[0], self.tongues["en"])
+
+    def opening(
+        self,
+        *,
+        level: str,
+        kind: str,
+        categories: Iterable[str] = (),
+        language: str,
+        variant: int,
+        ask_safety: bool,
+        previous: str = "",
+        emergency: str = "",
+    ) -> str:
+        """The first one to three sentences of a reply: one of hearing, then the safety question where it is asked.
+
+        In danger of minutes the emergency call comes first; `emergency` is the number, "" for an unknown country. "" where the
+        next speaker should simply begin: level none, or a later turn whose lines are used up.
+        """
+        words = self.tongue(language)
+        if _minutes(level, kind):
+            return self._urgent(words, kind, variant, previous, emergency, ask_safety)
+        if ask_safety:
+            topic = _topic(kind, categories)
+            naming = choose(words.pool("naming", topic), variant, previous)
+            return _join(
+                choose(words.pool("hearing", topic, "unknown"), variant, previous), _safety(words, kind), naming
+            )
+        if level == "none" or kind == "none":
+            return ""
+        later = words.pool("later", "third_party" if kind == "third_party" else "self", "self")
+        return choose(_unused(later, previous), variant)
+
+    def _urgent(self, words: Tongue, kind: str, variant: int, previous: str, emergency: str, ask_safety: bool) -> str:
+        section = "urgent" if ask_safety else "urgent_later"
+        pool = words.pool(section, kind, "self")
+        number = words.emergency(emergency)
+        first = choose([line.replace("{emergency}", number) for line in pool], variant, previous)
+        return _join(first, _safety(words, kind) if ask_safety else "")
+
+    def static_reply(
+        self,
+        *,
+        level: str,
+        kind: str,
+        language: str,
+        variant: int,
+        previous: str = "",
+        after_opening: bool = True,
+        channel: str = "chat",
+        emergency: str = "",
+    ) -> str:
+        """The rest of a reply without a model, or with after_opening=False the whole of it, safety question included."""
+        words = self.tongue(language)
+        level = "imminent" if kind == "act_under_way" and level != "none" else level
+        band = _band(level, kind)
+        own = words.pool("sms", band, "steady") if channel == "sms" else words.body(kind, level)
+        text = choose(own, variant, previous, spare=words.pool("follow", band))
+        if after_opening:
+            return text
+        first = self.opening(
+            level=level,
+            kind=kind,
+            language=language,
+            variant=variant,
+            ask_safety=level != "none",
+            previous=previous,
+            emergency=emergency,
+        )
+        return _join(first, text)
+
+    def closing(self, *, level: str, kind: str, language: str, variant: int, previous: str = "") -> str:
+        """One sentence that ends a reply which broke off, or that keeps an offer from being the last word."""
+        return choose(self.tongue(language).pool("closing", _band(level, kind), "steady"), variant, previous)
+
+    def disclosure(self, *, language: str, variant: int, first: bool, previous: str = "") -> str:
+        """That an AI writes, in one sentence; the first time with what follows from it."""
+        return choose(self.tongue(language).pool("disclosure", "first" if first else "later"), variant, previous)
+
+    def gospel(self, *, language: str, variant: int, previous: str = "") -> str:
+        """The offer of faith, with its exit. Never the first and never the last words of a reply."""
+        return choose(self.tongue(language).pool("gospel", "offer"), variant, previous)
+
+    def next_question(self, *, level: str, kind: str, language: str, variant: int, previous: str = "") -> str:
+        """The question about safety that follows on a later turn (care.md section 1), "" at level none."""
+        pool = self.tongue(language).pool("next_question", "third_party" if kind == "third_party" else level)
+        return "" if level == "none" else choose(pool, variant, previous)
+
+    def signal_line(
+        self,
+        signals: Iterable[str],
+        language: str,
+        variant: int,
+        *,
+        level: str = "low",
+        previous: str = "",
+        said: str = "",
+    ) -> str:
+        """One line that answers what the person said or told about themselves, "" when there is none to say.
+
+        What stays true for the whole conversation is answered once. `said` is the person's last message: a bare no after several
+        questions is asked about, once, instead of being believed.
+        """
+        words, present = self.tongue(language), frozenset(signals)
+        for signal in SIGNALS:
+            if signal not in present or (level == "none" and signal not in _ALSO_WITHOUT_CRISIS):
+                continue
+            pool = words.pool("signal", signal)
+            if signal == "denies" and _unclear(said, previous):
+                pool = words.pool("signal", "denies_unclear", "denies")
+            if signal in _OF_THE_LAST_TURN or not any(_used(line, previous) for line in pool):
+                return choose(pool, variant, previous)
+        return ""
+
+    def says_ai(self, text: str, language: str = "en") -> bool:
+        """Whether the text says that an AI writes it; every language is looked for, because a reply may mix them."""
+        return recognise.says_ai(text)
+
+    def offers_faith(self, text: str) -> bool:
+        """Whether the text already offers faith."""
+        return recognise.offers_faith(text)
+
+    def asks_safety(self, text: str) -> bool:
+        """Whether the text already asks whether they are safe."""
+        return recognise.asks_safety(text)
+
+
+def parse(code: str, text: str) -> Tongue:
+    """One language's file. Raises WordingError when a section is missing or a reference leads nowhere."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise WordingError(f"prompts/{code}.toml: not valid TOML: {error}") from error
+    needed = ("emergency", "question", "hearing", "urgent", "later", "static", "follow", "closing", "disclosure")
+    if missing := [name for name in needed if name not in tables]:
+        raise WordingError(f"prompts/{code}.toml: the sections {missing} are missing")
+    tongue = Tongue(code, tables)
+    for kind in tables["static"]:
+        for level in LEVELS:
+            _check(tongue, kind, level)
+    return tongue
+
+
+def _check(tongue: Tongue, kind: str, level: str) -> None:
+    try:
+        if not tongue.body(kind, level):
+            raise KeyError(level)
+    except (KeyError, ValueError) as error:
+        raise WordingError(f"prompts/{tongue.code}.toml: static.{kind}.{level} is empty or leads nowhere") from error
+
+
+def choose(pool: Pool, variant: int, previous: str = "", *, spare: Pool = ()) -> str:
+    """A line not yet used: of the pool, then of the spare lines; when all are used, the one whose use lies furthest back."""
+    fresh = _unused(pool, previous) or _unused(spare, previous)
+    if fresh:
+        return fresh[variant % len(fresh)]
+    said = recognise.plain(previous)
+    return min([*pool, *spare], key=lambda line: said.rfind(recognise.plain(line)), default="")
+
+
+def _unused(pool: Pool, previous: str) -> Pool:
+    return [line for line in pool if not _used(line, previous)] if previous else pool
+
+
+def _used(line: str, previous: str) -> bool:
+    return bool(previous) and recognise.plain(line) in recognise.plain(previous)
+
+
+def _unclear(said: str, previous: str) -> bool:
+    """Whether a bare no answers several questions at once, and hasn't been asked about yet."""
+    asked = recognise.questions_asked(previous[-400:])
+    return recognise.bare_no(said) and "safety" in asked and len(asked) > 1
+
+
+def _minutes(level: str, kind: str) -> bool:
+    return level == "imminent" or (kind == "act_under_way" and level != "none")
+
+
+def _topic(kind: str, categories: Iterable[str]) -> str:
+    """What was heard, finer than the kind: 'direct' covers plain words, hints, and a plan."""
+    if kind == "none":
+        return "unknown"
+    if kind != "direct":
+        return kind
+    present = frozenset(categories)
+    if "plan_or_means" in present:
+        return "plan"
+    return "burden" if "indirect_ideation" in present and "direct_ideation" not in present else "direct"
+
+
+def _band(level: str, kind: str) -> str:
+    if level == "none":
+        return "none"
+    if kind == "third_party":
+        return "third_party"
+    return level if level in ("high", "imminent") else "steady"
+
+
+def _safety(words: Tongue, kind: str) -> str:
+    question: str = words.tables["question"]["safety_third_party" if kind == "third_party" else "safety"]
+    return question
+
+
+def _join(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def lines(tongue: Tongue) -> Iterator[tuple[str, str]]:
+    """Every (cell, line) of a language, references left out: for the tests and for whoever reviews the words."""
+    yield from _walk("", tongue.tables)
+
+
+def _walk(path: str, node: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(node, Mapping):
+        for name, child in node.items():
+            yield from _walk(f"{path}.{name}" if path else name, child)
+    elif isinstance(node, list):
+        for line in node:
+            yield path, line
+    elif path.startswith("question."):
+        yield path, node
