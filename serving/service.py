@@ -6,6 +6,7 @@ from typing import Any
 
 from safety_filter.check import FilterResult
 from safety_filter.helplines import Resources
+from serving.backends.claude import ClaudeBackend
 from serving.conversation import Conversation
 from serving.events import Event
 from serving.llama.engine import LlamaEngine
@@ -22,6 +23,7 @@ class Service:
         *,
         responder: Responder,
         engines: Sequence[LlamaEngine] = (),
+        clients: Sequence[ClaudeBackend] = (),
         links: Sequence[LinkStatus] = (),
         warm_prefix: str = "",
         demo: bool = False,
@@ -29,6 +31,7 @@ class Service:
     ) -> None:
         self._responder = responder
         self.engines = tuple(engines)
+        self._clients = tuple(clients)
         self._links = tuple(links)
         self._warm_prefix = warm_prefix
         self.demo = demo
@@ -41,8 +44,12 @@ class Service:
             await engine.start()
 
     async def stop(self) -> None:
-        """Ends every engine's process."""
-        await asyncio.gather(*(engine.close() for engine in self.engines), return_exceptions=True)
+        """Ends every engine's process and closes every client's connections."""
+        await asyncio.gather(
+            *(engine.close() for engine in self.engines),
+            *(client.aclose() for client in self._clients),
+            return_exceptions=True,
+        )
 
     def respond(self, conversation: Conversation) -> AsyncIterator[Event]:
         return self._responder.respond(conversation)

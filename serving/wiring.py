@@ -48,6 +48,7 @@ def build(settings: Settings, catalogue: Catalogue | None = None) -> Service:
     return Service(
         responder=responder,
         engines=tuple(link.engine for link in links if link.engine is not None),
+        clients=tuple(link.backend for link in links if isinstance(link.backend, ClaudeBackend)),
         links=tuple(link.status for link in links),
         warm_prefix=protocol_prefix(),
         demo=_is_demo(settings, cards, links),
