@@ -31,6 +31,7 @@ _KINDS = (
 )
 _NO_FAITH = frozenset({"declines_faith", "voices"})
 _ONLY_IF_ASKED = frozenset({"fears_god", "religious_harm", "minor", "other_faith"})
+_NO_MORE_QUESTIONS = frozenset({"denies", "insults_bot", "declines_resources"})
 _NO_FAITH_KINDS = frozenset({"psychosis", "medical", "act_under_way", "unknown"})
 
 
@@ -40,6 +41,7 @@ class Plan:
 
     kind: str
     ask_safety: bool
+    ask_next: bool
     resources: Mode
     gospel: bool
     disclose: bool
@@ -96,6 +98,7 @@ def make_plan(
     return Plan(
         kind=kind,
         ask_safety=_asks(assessment, past, rose=rose),
+        ask_next=_asks_next(assessment, past) and not _asks(assessment, past, rose=rose),
         resources=mode,
         gospel=_offers(assessment, past, gospel=gospel, kind=kind, sms_is_full=channel == "sms" and mode == "full"),
         disclose=assessment.crisis or not past.disclosed,
@@ -115,6 +118,11 @@ def _asks(assessment: Assessment, past: Recall, *, rose: bool) -> bool:
     if past.asked_safety >= 2:
         return rose and assessment.level == "imminent"
     return rose or past.asked_safety == 0
+
+
+def _asks_next(assessment: Assessment, past: Recall) -> bool:
+    """The care guide's next question, on the two turns after the safety question; not into a refusal or a denial."""
+    return assessment.crisis and 1 <= past.replies <= 2 and not assessment.signals & _NO_MORE_QUESTIONS
 
 
 def _resources(assessment: Assessment, past: Recall, *, rose: bool, quiet_line: bool) -> Mode:

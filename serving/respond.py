@@ -214,8 +214,15 @@ class Responder:
 
     def _opening(self, draft: Draft, scene: Scene, plan: Plan) -> str:
         """Our own first words. They wait for no model, and they carry the safety question where it is due."""
-        wording, assessment = self._rooms.wording, draft.assessment
-        line = wording.signal_line(assessment.signals, language=scene.language, variant=plan.variant)
+        wording, assessment, previous = self._rooms.wording, draft.assessment, said_by_us(scene.turns)
+        line = wording.signal_line(
+            assessment.signals,
+            language=scene.language,
+            variant=plan.variant,
+            level=assessment.level,
+            previous=previous,
+            said=scene.user,
+        )
         opening = wording.opening(
             level=assessment.level,
             kind=plan.kind,
@@ -223,19 +230,27 @@ class Responder:
             language=scene.language,
             variant=plan.variant,
             ask_safety=plan.ask_safety,
-            previous=said_by_us(scene.turns),
+            previous=previous,
             emergency=scene.resources.emergency or "",
         )
-        return line + glue(line, opening)
+        # In danger of minutes nothing stands before the call for help.
+        first, second = (opening, line) if assessment.level == "imminent" else (line, opening)
+        said = first + glue(first, second)
+        if not plan.ask_next:
+            return said
+        following = wording.next_question(
+            level=assessment.level, kind=plan.kind, language=scene.language, variant=plan.variant, previous=previous
+        )
+        return said + glue(said, following)
 
     def _ending(self, draft: Draft, scene: Scene, plan: Plan) -> Iterator[str]:
         """What code completes every reply with: the lines, faith offered once (never last), and who is speaking."""
-        wording = self._rooms.wording
+        wording, previous = self._rooms.wording, said_by_us(scene.turns)
         yield self._lines(scene, draft.assessment, plan, said=draft.reply, channel=draft.conversation.channel)
         if plan.gospel:
-            yield wording.gospel(language=scene.language, variant=plan.variant)
+            yield wording.gospel(language=scene.language, variant=plan.variant, previous=previous)
         if plan.disclose and (plan.gospel or not wording.says_ai(draft.reply, scene.language)):
-            yield wording.disclosure(language=scene.language, variant=plan.variant, first=plan.first)
+            yield wording.disclosure(language=scene.language, variant=plan.variant, first=plan.first, previous=previous)
 
     def _lines(self, scene: Scene, assessment: Assessment, plan: Plan, *, said: str, channel: str = "chat") -> str:
         return resource_text(
@@ -262,6 +277,8 @@ class Responder:
                     variant=plan.variant,
                     previous=said_by_us(scene.turns),
                     after_opening=bool(draft.reply),
+                    channel=draft.conversation.channel,
+                    emergency=scene.resources.emergency or "",
                 )
             else:
                 body = wording.closing(level=level, kind=plan.kind, language=scene.language, variant=plan.variant)

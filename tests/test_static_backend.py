@@ -29,7 +29,7 @@ class Said:
     end: str = "I'm still reading."
 
     def static_reply(
-        self, *, level: Level, kind: str, language: str, variant: int, previous: str, after_opening: bool
+        self, *, level: Level, kind: str, language: str, variant: int, previous: str, after_opening: bool, channel: str
     ) -> str:
         return self.bodies[variant % len(self.bodies)] if self.bodies else ""
 

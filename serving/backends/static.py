@@ -35,7 +35,7 @@ class Words(Protocol):
     """Where the replies come from (prompts.wording.Wording)."""
 
     def static_reply(
-        self, *, level: Level, kind: str, language: str, variant: int, previous: str, after_opening: bool
+        self, *, level: Level, kind: str, language: str, variant: int, previous: str, after_opening: bool, channel: str
     ) -> str: ...
     def closing(self, *, level: Level, kind: str, language: str, variant: int, previous: str) -> str: ...
 
@@ -82,6 +82,7 @@ class StaticBackend:
                     variant=variant,
                     previous=previous,
                     after_opening=bool(request.prefix.strip()),
+                    channel=request.channel,
                 )
             return sentences_of(text)
         except Exception:  # noqa: BLE001 - the last backend of the chain must answer whatever is broken in the words

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 MOST_CARDS = 2
-MORE = "More lines, and lines in other countries"
+MORE = "More lines and other countries"
 _DIALLED = re.compile(r"[^0-9+*#]")
 
 

@@ -76,7 +76,7 @@ function showCards(lines) {
   const parts = [list(first)];
   if (rest.length) {
     const more = make("details", "more");
-    more.append(make("summary", "", "More lines, and lines in other countries"), list(rest));
+    more.append(make("summary", "", "More lines and other countries"), list(rest));
     parts.push(more);
   }
   document.getElementById("resources").replaceChildren(...parts);
