@@ -118,15 +118,18 @@ class Resources:
 
     @property
     def text_line(self) -> Helpline | None:
-        """The line to text for who cannot talk. None where there is none, or where the main number takes texts itself."""
+        """The line to text for those who cannot talk; None without one, or where the main number simply takes texts."""
         main = self.main
-        lines = [line for line in self.lines if line.sms and line.everyone and line.confidence != "low"]
-        if main and main.sms and main.sms != main.phone:
-            return main
+        lines = [line for line in self.lines if line.sms and line.everyone]
+        lines.sort(
+            key=lambda line: (line.confidence != "high" and _SPANISH not in line.audience, line.kind != "text_line")
+        )
         by_text = [line for line in lines if line.kind == "text_line"]
-        if by_text or (main and main.sms):
+        if main and main.sms and (main.sms != main.phone or main.sms_body) and not by_text:
+            return main
+        if main and main.sms:
             return by_text[0] if by_text else None
-        return next((line for line in lines if line.confidence == "high"), None)
+        return lines[0] if lines else None
 
     def to_json(self) -> list[dict[str, object]]:
         """The structured field: never empty; at imminent the emergency entry comes first."""
@@ -178,7 +181,7 @@ class Helplines:
         level: str = "none",
         audiences: frozenset[str] = frozenset(),
     ) -> Resources:
-        """What a person in `country` is shown. `audiences` takes names of the table ("veterans") or SHIELD's ("veteran")."""
+        """What a person in `country` is shown; `audiences` in the table's names ("veterans") or SHIELD's ("veteran")."""
         tongue = re.split(r"[-_]", language.lower())[0]
         entry = self.countries.get((country or "").upper())
         if entry is None:
