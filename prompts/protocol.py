@@ -47,7 +47,7 @@ class ProtocolError(ValueError):
 
 
 def protocol_prefix() -> str:
-    """The constant core of SOUL.md as a model is given it; every system prompt begins with it, so an engine can keep it warm."""
+    """The constant core of SOUL.md; every system prompt begins with it, so that an engine can keep it warm."""
     return _sections()["core"] + "\n"
 
 
@@ -63,8 +63,8 @@ def system_prompt(
 ) -> str:
     """The protocol for one reply: the constant prefix, then what this level, situation and person need.
 
-    gospel is the operator's setting: always, invited or off. context is (id, text) pairs of the person's own history; it is
-    fenced, bounded and comes last, so that it stands before the conversation and cannot pass for a rule.
+    gospel is the operator's setting: always, invited or off. context is (id, text) pairs of the person's own history;
+    it is fenced, bounded and comes last, so that it stands before the conversation and cannot pass for a rule.
     """
     sections = _sections()
     notes = [
@@ -80,7 +80,7 @@ def system_prompt(
 
 
 def fold_system(system: str, turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The (role, text) turns for a model without a system role (Gemma): user first, roles alternating, the protocol inside.
+    """The (role, text) turns for a model without a system role: user first, roles alternating, the protocol inside.
 
     Gemma's template rejects a system role and two turns of one role in a row, so these are joined.
     """
@@ -98,7 +98,7 @@ def fold_system(system: str, turns: Sequence[tuple[str, str]]) -> list[tuple[str
 
 
 def parse_sections(text: str, *, required: Iterable[str] = SECTIONS) -> Mapping[str, str]:
-    """The parts of SOUL.md that a model is given, by name. Raises ProtocolError unless every required one is there once."""
+    """The parts of SOUL.md that a model is given. Raises ProtocolError unless every required one is there once."""
     found: dict[str, str] = {}
     open_name, start = "", 0
     for mark in _MARK.finditer(text):
@@ -157,7 +157,7 @@ def _history(sections: Mapping[str, str], context: Sequence[tuple[str, str]]) ->
 
 
 def _fenced(identity: str, text: str) -> list[str]:
-    """Every line behind a bar, without control characters or brackets, so that nothing in it can look like a rule or a role."""
+    """Every line behind a bar, without control characters or brackets: nothing in it can look like a rule or a role."""
     clean = _CONTROL.sub(" ", text.translate(_BRACKETS))[:_PASSAGE_CHARACTERS]
     name = re.sub(r"[^\w-]", "", identity)[:40]
     parts = [" ".join(line.split()) for line in clean.splitlines()]

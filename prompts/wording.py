@@ -1,7 +1,7 @@
 """Our own words: what people read before a model speaks, and instead of one. The sentences stand in prompts/*.toml.
 
-Every choice is deterministic in `variant` and avoids what `previous` (our earlier replies of the conversation) already holds.
-English and Spanish are complete; Portuguese, French, German and Italian hold the essentials; other languages read English.
+Every choice is deterministic in `variant` and avoids what `previous` (our earlier replies of the conversation) holds.
+English and Spanish are complete; Portuguese, French, German and Italian hold the essentials; others read English.
 
 Errors: WordingError
 """
@@ -27,6 +27,9 @@ SIGNALS = (
 )  # fmt: skip
 _OF_THE_LAST_TURN = frozenset(SIGNALS[:4]) | {"denies", "affirms"}
 _ALSO_WITHOUT_CRISIS = frozenset({"asks_if_human", "insults_bot", "asks_resources", "declines_faith"})
+# Suicide hinted at and not named: a language without its own question for it asks the general one.
+_HINTED = frozenset({"burden", "despair", "self_harm", "farewell", "method_seeking", "unknown"})
+_ABOUT_ONE_REPLY = 1200
 
 Pool = Sequence[str]
 
@@ -100,18 +103,17 @@ class Wording:
     ) -> str:
         """The first one to three sentences of a reply: one of hearing, then the safety question where it is asked.
 
-        In danger of minutes the emergency call comes first; `emergency` is the number, "" for an unknown country. "" where the
-        next speaker should simply begin: level none, or a later turn whose lines are used up.
+        In danger of minutes the emergency call comes first; `emergency` is the number, "" for an unknown country.
+        The result is "" where the next speaker should simply begin: level none, or a later turn whose lines are used up.
         """
         words = self.tongue(language)
         if _minutes(level, kind):
             return self._urgent(words, kind, variant, previous, emergency, ask_safety)
         if ask_safety:
             topic = _topic(kind, categories)
-            naming = choose(words.pool("naming", topic), variant, previous)
-            return _join(
-                choose(words.pool("hearing", topic, "unknown"), variant, previous), _safety(words, kind), naming
-            )
+            hearing = choose(words.pool("hearing", topic, "unknown"), variant, previous)
+            naming = words.pool("naming", topic, *(["unknown"] if topic in _HINTED else []))
+            return _join(hearing, _safety(words, kind), choose(naming, variant, previous))
         if level == "none" or kind == "none":
             return ""
         later = words.pool("later", "third_party" if kind == "third_party" else "self", "self")
@@ -136,11 +138,12 @@ class Wording:
         channel: str = "chat",
         emergency: str = "",
     ) -> str:
-        """The rest of a reply without a model, or with after_opening=False the whole of it, safety question included."""
+        """The rest of a reply without a model; with after_opening=False the whole of it, safety question included."""
         words = self.tongue(language)
         level = "imminent" if kind == "act_under_way" and level != "none" else level
         band = _band(level, kind)
-        own = words.pool("sms", band, "steady") if channel == "sms" else words.body(kind, level)
+        short = words.pool("sms", band, "steady") if channel == "sms" else ()
+        own = short or words.body(kind, level)
         text = choose(own, variant, previous, spare=words.pool("follow", band))
         if after_opening:
             return text
@@ -169,7 +172,10 @@ class Wording:
 
     def next_question(self, *, level: str, kind: str, language: str, variant: int, previous: str = "") -> str:
         """The question about safety that follows on a later turn (care.md section 1), "" at level none."""
-        pool = self.tongue(language).pool("next_question", "third_party" if kind == "third_party" else level)
+        words = self.tongue(language)
+        pool = words.pool("next_question", "third_party" if kind == "third_party" else level)
+        if not pool and kind != "third_party":
+            pool = words.pool("naming", "unknown")
         return "" if level == "none" else choose(pool, variant, previous)
 
     def signal_line(
@@ -184,16 +190,17 @@ class Wording:
     ) -> str:
         """One line that answers what the person said or told about themselves, "" when there is none to say.
 
-        What stays true for the whole conversation is answered once. `said` is the person's last message: a bare no after several
-        questions is asked about, once, instead of being believed.
+        What stays true for the whole conversation is answered once. `said` is the person's last message: a bare no
+        after several questions is asked about, once, instead of being believed.
         """
         words, present = self.tongue(language), frozenset(signals)
         for signal in SIGNALS:
             if signal not in present or (level == "none" and signal not in _ALSO_WITHOUT_CRISIS):
                 continue
             pool = words.pool("signal", signal)
-            if signal == "denies" and _unclear(said, previous):
-                pool = words.pool("signal", "denies_unclear", "denies")
+            if signal == "denies":
+                unclear = words.pool("signal", "denies_unclear")
+                pool = unclear if _unclear(said, previous, unclear) else pool
             if signal in _OF_THE_LAST_TURN or not any(_used(line, previous) for line in pool):
                 return choose(pool, variant, previous)
         return ""
@@ -236,7 +243,7 @@ def _check(tongue: Tongue, kind: str, level: str) -> None:
 
 
 def choose(pool: Pool, variant: int, previous: str = "", *, spare: Pool = ()) -> str:
-    """A line not yet used: of the pool, then of the spare lines; when all are used, the one whose use lies furthest back."""
+    """A line not yet used: of the pool, then of the spare ones; when all are used, the one used longest ago."""
     fresh = _unused(pool, previous) or _unused(spare, previous)
     if fresh:
         return fresh[variant % len(fresh)]
@@ -252,10 +259,13 @@ def _used(line: str, previous: str) -> bool:
     return bool(previous) and recognise.plain(line) in recognise.plain(previous)
 
 
-def _unclear(said: str, previous: str) -> bool:
+def _unclear(said: str, previous: str, checks: Pool) -> bool:
     """Whether a bare no answers several questions at once, and hasn't been asked about yet."""
-    asked = recognise.questions_asked(previous[-400:])
-    return recognise.bare_no(said) and "safety" in asked and len(asked) > 1
+    if not recognise.bare_no(said) or not checks or any(_used(line, previous) for line in checks):
+        return False
+    last = previous.rstrip().rsplit("\n", 1)[-1]
+    asked = recognise.questions_asked(last if "?" in last else previous[-_ABOUT_ONE_REPLY:])
+    return "safety" in asked and len(asked) > 1
 
 
 def _minutes(level: str, kind: str) -> bool:
