@@ -24,13 +24,14 @@ _log = logging.getLogger(__name__)
 class Database:
     """Patterns that are scanned for all at once. `scan` may be called from one thread at a time."""
 
-    def __init__(self, patterns: Sequence[str], *, cached: bool = True, cache_dir: Path | None = None) -> None:
-        self._size = len(patterns)
+    def __init__(
+        self, patterns: Sequence[str], *, literal: bool = False, cached: bool = True, cache_dir: Path | None = None
+    ) -> None:
         self._database: hyperscan.Database | None = None
         if not patterns:
             return
-        file = (cache_dir or _cache_dir()) / f"{_key(patterns)}.hsdb" if cached else None
-        self._database = (_kept(file) if file else None) or _compiled(patterns, file)
+        file = (cache_dir or _cache_dir()) / f"{_key(patterns, literal)}.hsdb" if cached else None
+        self._database = (_kept(file) if file else None) or _compiled(patterns, file, literal)
         self._scratch = hyperscan.Scratch(self._database)
         self._database.scratch = self._scratch
 
@@ -42,14 +43,15 @@ class Database:
         return found
 
 
-def _compiled(patterns: Sequence[str], file: Path | None) -> hyperscan.Database:
+def _compiled(patterns: Sequence[str], file: Path | None, literal: bool) -> hyperscan.Database:
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     began = time.monotonic()
     try:
         database.compile(
             expressions=[p.encode() for p in patterns],
             ids=list(range(len(patterns))),
-            flags=[_FLAGS] * len(patterns),
+            flags=[hyperscan.HS_FLAG_SINGLEMATCH if literal else _FLAGS] * len(patterns),
+            literal=literal,
         )
     except hyperscan.error as error:
         raise RuleError(f"a pattern cannot be compiled: {error}") from error
@@ -81,13 +83,13 @@ def _kept(file: Path) -> hyperscan.Database | None:
         _log.warning("the kept pattern database %s is damaged; compiling again", file.name)
         return None
     try:
-        return hyperscan.loadb(bytearray(body), hyperscan.HS_MODE_BLOCK)
+        return hyperscan.loadb(body, hyperscan.HS_MODE_BLOCK)
     except hyperscan.error:
         return None  # made by another version of the library or for another processor
 
 
-def _key(patterns: Sequence[str]) -> str:
-    text = "\0".join([hyperscan.__version__, str(int(_FLAGS)), *patterns])
+def _key(patterns: Sequence[str], literal: bool) -> str:
+    text = "\0".join([hyperscan.__version__, str(int(_FLAGS)), str(literal), *patterns])
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 

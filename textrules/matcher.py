@@ -13,7 +13,8 @@ from itertools import islice
 import re2
 
 from textrules.database import Database
-from textrules.rules import Rule, RuleError
+from textrules.required import squeezed
+from textrules.rules import Rule, RuleError, needed
 
 _CLAUSE_END = re.compile(r"[.!?;\n。！？।…؟۔]+|(?:,| -)? (?:but|pero|mas|mais|aber)\b")
 _MATCHES_PER_PATTERN = 8  # a hostile text repeats a phrase a thousand times; eight of them say all there is to say
@@ -50,15 +51,19 @@ class Matcher:
         self.rules = tuple(rules)
         self._patterns = [(p, index) for index, rule in enumerate(self.rules) for p in rule.patterns]
         self._compiled: dict[str, re2._Regexp[bytes]] = {}  # filled on first use: most patterns never locate anything
+        wanted = [needed(pattern) for pattern, _ in self._patterns]
+        self._words = Prefilter(wanted)
+        self._rest = [number for number, sets in enumerate(wanted) if not sets]
         try:
-            self._database = Database([p for p, _ in self._patterns])
+            self._database = Database([self._patterns[number][0] for number in self._rest])
         except RuleError as error:
             raise self._blamed() or error from error
 
     def hits(self, text: str) -> list[Hit]:
         """Matches of every rule that no `unless` of the same clause silences, in the order of the rules."""
         data = text.encode("utf-8", "replace")
-        numbers = self._database.scan(data)
+        numbers = self._words.candidates(squeezed(data))
+        numbers += [self._rest[i] for i in self._database.scan(data)]
         if not numbers:
             return []
         clauses: Clauses | None = None
@@ -99,10 +104,42 @@ class Matcher:
         for pattern, index in self._patterns:
             try:
                 re2.compile(pattern.encode())
-                Database([pattern], cached=False)
+                Database([] if needed(pattern) else [pattern], cached=False)
             except (re2.error, RuleError) as error:
                 return RuleError(f"rule {self.rules[index].id}: the pattern {pattern!r} is not valid: {error}")
         return None
+
+
+class Prefilter:
+    """Names the patterns whose required literals all occur. Patterns that require nothing are not its business."""
+
+    def __init__(self, wanted: Sequence[tuple[frozenset[str], ...]]) -> None:
+        literals = sorted({literal for sets in wanted for one in sets for literal in one})
+        index = {literal: number for number, literal in enumerate(literals)}
+        self._first, self._second = [0] * len(literals), [0] * len(literals)
+        self._single = 0
+        for number, sets in enumerate(wanted):
+            for masks, one in zip((self._first, self._second), sets, strict=False):
+                for literal in one:
+                    masks[index[literal]] |= 1 << number
+            if len(sets) == 1:
+                self._single |= 1 << number
+        self._database = Database(literals, literal=True)
+
+    def candidates(self, data: bytes) -> list[int]:
+        """The numbers of the patterns that may occur in the squeezed text `data`."""
+        first, second = 0, self._single
+        for literal in self._database.scan(data):
+            first |= self._first[literal]
+            second |= self._second[literal]
+        return list(_bits(first & second))
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
 
 
 def clause(text: str, start: int, end: int) -> tuple[int, int]:

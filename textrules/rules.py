@@ -2,7 +2,7 @@
 
 A rules file is TOML: a `[words]` table of named fragments, used in patterns as `{{name}}`, and `[[rule]]` entries. At its top,
 `words_from = ["words_en"]` borrows the fragments of words_en.toml, and `whole_words = true` sets every pattern between ASCII
-word boundaries (leave it out for other scripts).
+word boundaries, and `$` in it then means the end of a sentence (leave it out for other scripts).
 Patterns are the common subset of Hyperscan and RE2 (no look-around, no back-references) over text as
 `textrules.normalise.fold` gives it: lower case, no apostrophes, no diacritics. In a pattern a literal space stands for any
 run of blanks, commas, dashes, quotes or two and more dots between two words (write \\x20 for a real one);
@@ -19,8 +19,14 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-SPACE = r"(?:[\s,\-\"'*_~()…]|\.\.)+"
-_GAPS = {f"g{n}": rf"{SPACE}(?:[^\s.,!?;:\-\"()]+{SPACE}){{0,{n}}}" for n in range(1, 9)}
+from textrules.required import required
+
+SPACE = r"(?:(?:[\s,\-\"'*_~()…]|\.\.)+)"
+_OTHER_WORD = r"[^\s.,!?;:\-\"()]+"
+_GAPS = {f"g{n}": rf"{SPACE}(?:{_OTHER_WORD}{SPACE}){{0,{n}}}" for n in range(1, 9)}
+_SENTENCE_END = r"(?:\W*$|\s*[.!?;\n)]\W*)"
+_WORD_START = r"\b(?:"
+_WORD_END = r"(?:\b|$)"
 _FIELDS = {"id", "why", "category", "level", "language", "patterns", "unless", "matches", "ignores", "tags"}
 _ID = re.compile(r"[a-z0-9_]+\.[a-z0-9-]+(\.[a-z0-9-]+)*")
 
@@ -79,8 +85,20 @@ def _rules(table: dict[str, Any], source: str, shared: Mapping[str, Mapping[str,
             raise RuleError(f"{source}: words_from names {name}, and there is no {name}.toml")
         raw.update(shared[name])
     words = _expand_words({**raw, **table.get("words", {})}, source)
-    frame = r"\b(?:%s)\b" if table.get("whole_words") else "%s"
-    return tuple(_rule(entry, words, source, frame) for entry in table.get("rule", []))
+    whole = bool(table.get("whole_words"))
+    return tuple(_rule(entry, words, source, whole) for entry in table.get("rule", []))
+
+
+def needed(pattern: str) -> tuple[frozenset[str], ...]:
+    """What a pattern of whole words cannot do without (see textrules.required); nothing for any other pattern."""
+    if not (pattern.startswith(_WORD_START) and pattern.endswith(_WORD_END)):
+        return ()
+    bare = pattern.removeprefix(r"\b").removesuffix(_WORD_END).replace(SPACE, " ")
+    return required(bare) if bare.isascii() else ()
+
+
+def _framed(pattern: str, whole: bool) -> str:
+    return f"{_WORD_START}{pattern.replace('$', _SENTENCE_END)}){_WORD_END}" if whole else pattern
 
 
 def _expand_words(raw: Mapping[str, str], source: str) -> dict[str, str]:
@@ -96,10 +114,11 @@ def _expand(pattern: str, words: dict[str, str], where: str) -> str:
             raise RuleError(f"{where}: unknown fragment {match[0]}; define it in [words] above its use")
         return words[match[1]]
 
-    return re.sub(r"\{\{(\w+)\}\}", put, pattern.replace(" ", SPACE))
+    gapped = re.sub(r" *(\{\{g\d\}\}) *", r"\1", pattern)  # a gap brings its own blanks
+    return re.sub(r"\{\{(\w+)\}\}", put, gapped.replace(" ", SPACE))
 
 
-def _rule(entry: dict[str, object], words: dict[str, str], source: str, frame: str) -> Rule:
+def _rule(entry: dict[str, object], words: dict[str, str], source: str, whole: bool) -> Rule:
     where = f"{source}: rule {entry.get('id', '(no id)')}"
     if unknown := set(entry) - _FIELDS:
         raise RuleError(f"{where}: unknown fields {sorted(unknown)}; a rule may have {sorted(_FIELDS)}")
@@ -116,8 +135,8 @@ def _rule(entry: dict[str, object], words: dict[str, str], source: str, frame: s
         id=str(entry["id"]),
         why=str(entry["why"]),
         category=str(entry["category"]),
-        patterns=tuple(frame % _expand(p, words, where) for p in _strings(entry["patterns"])),
-        unless=tuple(frame % _expand(p, words, where) for p in _strings(entry.get("unless"))),
+        patterns=tuple(_framed(_expand(p, words, where), whole) for p in _strings(entry["patterns"])),
+        unless=tuple(_framed(_expand(p, words, where), whole) for p in _strings(entry.get("unless"))),
         matches=tuple(_strings(entry["matches"])),
         ignores=tuple(_strings(entry["ignores"])),
         language=str(entry.get("language", "en")),
