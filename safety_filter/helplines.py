@@ -181,7 +181,7 @@ class Helplines:
         level: str = "none",
         audiences: frozenset[str] = frozenset(),
     ) -> Resources:
-        """What a person in `country` is shown; `audiences` in the table's names ("veterans") or SHIELD's ("veteran")."""
+        """What a person in `country` is shown; `audiences` by the table's names ("veterans") or SHIELD's."""
         tongue = re.split(r"[-_]", language.lower())[0]
         entry = self.countries.get((country or "").upper())
         if entry is None:
