@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from safety_filter.completion import Mode
-
 from shield.assessment import Assessment, Level, Turn, rank
 
 Gospel = Literal["always", "invited", "off"]
@@ -58,6 +57,7 @@ class Recall:
     offered_faith: bool = False
     asked_safety: int = 0
     gave_lines: bool = False
+    refused_lines: bool = False
 
 
 def recall(
@@ -67,8 +67,12 @@ def recall(
     offers_faith: Callable[[str], bool],
     asks_safety: Callable[[str], bool],
     main_contact: str,
+    refuses: Callable[[str], bool],
 ) -> Recall:
-    """Read from the assistant's turns: the service keeps no state of its own, so that it scales out and forgets."""
+    """Read from the turns themselves: the service keeps no state of its own, so that it scales out and forgets.
+
+    A plain refusal of numbers holds for the rest of the conversation, until they are asked for.
+    """
     ours = [turn.text for turn in turns if turn.role == "assistant"]
     return Recall(
         replies=len(ours),
@@ -76,6 +80,7 @@ def recall(
         offered_faith=any(map(offers_faith, ours)),
         asked_safety=sum(map(asks_safety, ours)),
         gave_lines=bool(main_contact) and any(main_contact in text for text in ours),
+        refused_lines=bool(ours) and any(refuses(turn.text) for turn in turns[:-1] if turn.role == "user"),
     )
 
 
@@ -129,13 +134,11 @@ def _resources(assessment: Assessment, past: Recall, *, rose: bool, quiet_line: 
     signals = assessment.signals
     if not assessment.crisis:
         return "full" if "asks_resources" in signals else "quiet" if quiet_line else "none"
-    if "asks_resources" in signals or rose or not past.gave_lines:
-        refused = "declines_resources" in signals and "asks_resources" not in signals and past.gave_lines
-        if not refused:
-            return "full"
-    if "declines_resources" in signals:
+    if "asks_resources" in signals or not past.gave_lines:
+        return "full"
+    if "declines_resources" in signals or past.refused_lines:
         return "live" if rank(assessment.level) >= rank("high") else "none"
-    return "reminder"
+    return "full" if rose else "reminder"
 
 
 def _offers(assessment: Assessment, past: Recall, *, gospel: Gospel, kind: str, sms_is_full: bool) -> bool:

@@ -10,11 +10,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from prompts.wording import Wording
-from safety_filter.completion import resource_text
-
 from prompts.protocol import protocol_prefix, system_prompt
+from prompts.wording import Wording
 from safety_filter.check import FilterResult, check
+from safety_filter.completion import resource_text
 from safety_filter.gate import Gate
 from safety_filter.helplines import Helplines, Resources, resolve_country
 from safety_filter.review import Reviewer
@@ -148,6 +147,7 @@ class Responder:
             offers_faith=wording.offers_faith,
             asks_safety=wording.asks_safety,
             main_contact=((main.phone or main.sms) if main else None) or scene.resources.directory,
+            refuses=self._refuses,
         )
         seed = zlib.crc32((draft.conversation.id or scene.user).encode("utf-8", "replace"))
         unknown = UNKNOWN in draft.assessment.categories
@@ -160,6 +160,9 @@ class Responder:
             kind=UNKNOWN if unknown else kind_of(draft.assessment),
             variant=seed % 997 + past.replies,
         )
+
+    def _refuses(self, text: str) -> bool:
+        return "declines_resources" in self._rooms.detector.assess([Turn("user", text)]).signals
 
     async def _write(self, draft: Draft, scene: Scene, chain: Chain) -> AsyncGenerator[SentenceEvent, None]:
         plan = self._plan(draft, scene)

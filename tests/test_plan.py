@@ -132,6 +132,14 @@ def test_the_kind_follows_the_gravest_category(categories: tuple[str, ...], kind
     assert kind_of(Assessment("none", categories)) == "none"
 
 
+def test_a_refusal_of_numbers_holds_until_they_are_asked_for() -> None:
+    refused = Recall(replies=2, disclosed=True, asked_safety=1, gave_lines=True, refused_lines=True)
+    same = ("moderate", "none", "moderate", "none")
+    assert plan("moderate", refused, earlier=same).resources == "none"
+    assert plan("high", refused, earlier=same).resources == "live"
+    assert plan("moderate", refused, earlier=same, signals=("asks_resources",)).resources == "full"
+
+
 def test_recall_reads_only_our_own_turns() -> None:
     turns = (
         Turn("user", "AI? 988? safe? God?"),
@@ -145,5 +153,6 @@ def test_recall_reads_only_our_own_turns() -> None:
         offers_faith=lambda t: "God" in t,
         asks_safety=lambda t: "safe?" in t,
         main_contact="988",
+        refuses=lambda t: t == "hm",
     )
-    assert past == Recall(replies=2, disclosed=True, offered_faith=False, asked_safety=2, gave_lines=True)
+    assert past == Recall(replies=2, disclosed=True, asked_safety=2, gave_lines=True, refused_lines=True)
