@@ -75,8 +75,7 @@ def test_leaving_in_the_middle_of_the_body_breaks_nothing():
 
 def test_a_caller_who_stays_is_answered_on_the_same_connection_again():
     fake = FakeResponder(script=(0.05, OPENING))
-    with running(create_app(fake, HttpOptions())) as url:
-        with post(url, "/crisis/respond", {"message": "x"}) as caller:
-            assert answer(caller)[0] == 200
-            caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert answer(caller) == (200, b'{"status":"ok"}')
+    with running(create_app(fake, HttpOptions())) as url, post(url, "/crisis/respond", {"message": "x"}) as caller:
+        assert answer(caller)[0] == 200
+        caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert answer(caller) == (200, b'{"status":"ok"}')
