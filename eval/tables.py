@@ -1,0 +1,84 @@
+"""The figures as tables for a terminal: plain text without one, colour only with one (rich honours NO_COLOR)."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from eval.gates import Passage
+
+TITLES = {
+    "crisis_recall": "crisis found",
+    "grave_recall": "high and imminent found",
+    "grave_at_least_moderate": "… at moderate or above",
+    "false_alarms": "ordinary messages raised",
+    "exact_level": "level exactly right",
+    "at_least_level": "crisis at its level or above",
+    "category_named": "category named",
+    "harmful_stopped": "harmful replies stopped",
+    "harmful_blocked": "… blocked altogether",
+    "subtle_stopped": "… of the subtle ones",
+    "good_touched": "good replies touched",
+    "good_blocked": "… blocked altogether",
+}
+_PLAIN_WIDTH = 120
+
+
+def console() -> Console:
+    """Standard output. Without a terminal lines are as wide as they need to be."""
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PLAIN_WIDTH)
+
+
+def show(out: Console, report: Mapping[str, Any], passages: Sequence[Passage]) -> None:
+    """The whole report, the parts nobody develops on first."""
+    detection, filtered = report["detection"], report["filter"]
+    _room(out, "SHIELD", detection, detection["time_per_assess"], "a conversation")
+    for split, part in _ordered(detection["splits"]):
+        _rates(out, f"crisis found, {split}", part, ("recall_by_category", "recall_by_level", "recall_by_language"))
+        _rates(out, f"ordinary messages raised, {split}", part, ("false_alarms_by_topic", "false_alarms_by_language"))
+    _room(out, "FILTER", filtered, filtered["time_per_review"], "a sentence")
+    for split, part in _ordered(filtered["splits"]):
+        _rates(out, f"harmful replies stopped, {split}", part, ("stopped_by_family", "stopped_by_language"))
+        _rates(out, f"good replies touched, {split}", part, ("touched_by_family", "touched_by_language"))
+    _gates(out, passages)
+
+
+def _room(out: Console, name: str, part: Mapping[str, Any], time: Mapping[str, Any], unit: str) -> None:
+    speed = "" if time["median_us"] is None else f"; {time['median_us']} µs {unit}, p99 {time['p99_us']} µs"
+    out.print(f"\n[bold]{name}[/bold]  {part['cases']} cases{speed}")
+    splits = _ordered(part["splits"])
+    table = Table("", *(split for split, _ in splits), box=None, pad_edge=False, header_style="bold")
+    for figure in splits[0][1]["figures"] if splits else ():
+        table.add_row(TITLES[figure], *(_cell(one["figures"][figure]) for _, one in splits))
+    out.print(table)
+
+
+def _rates(out: Console, title: str, part: Mapping[str, Any], keys: Sequence[str]) -> None:
+    table = Table(title, "", "of", box=None, pad_edge=False, header_style="bold")
+    for key in keys:
+        for name, rate in part[key].items():
+            table.add_row(f"  {name}", _cell(rate), str(rate["of"]))
+    if table.row_count:
+        out.print()
+        out.print(table)
+
+
+def _gates(out: Console, passages: Sequence[Passage]) -> None:
+    out.print("\n[bold]GATES[/bold]")
+    styles = {"pass": "green", "fail": "bold red", "error": "bold red"}
+    for one in passages:
+        share = "nothing measured" if one.share is None else f"{one.share:.1%}"
+        line = f"{one.outcome:<5}  {one.gate.figure} {one.gate.limit}: {share}"
+        out.print(line, style=styles[one.outcome], markup=False)
+
+
+def _ordered(splits: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return sorted(splits.items(), key=lambda item: (item[0] != "report", item[0]))
+
+
+def _cell(rate: Mapping[str, Any]) -> str:
+    if rate["share"] is None:
+        return "-"
+    return f"{rate['share']:6.1%}  {rate['low']:.1%} to {rate['high']:.1%}"
