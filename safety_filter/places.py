@@ -32,7 +32,7 @@ _HERE = re.compile(
     r"(?:north|south|east|west|central|downtown|northern|southern|rural|der|den|la|el) )?",
 )
 _ELSEWHERE = re.compile(
-    r"\b(?:originally|born|grew up|used to|moved (?:from|away|out)|immigra\w+|emigr\w+|refugee|nacid[oa]|ursprunglich)\b"
+    r"\b(?:originally|born|grew up|used to|moved (?:from|away|out)|immigra\w+|emigr\w+|nacid[oa]|ursprunglich)\b"
 )
 _WISH = re.compile(
     r"\b(?:if|wish|when|imagine|pretend|dream\w*|before|si|ojala|cuando|wenn|falls|als)\s(?:\w+\s){0,2}$"
