@@ -45,7 +45,13 @@ _FAITH = _any(
     r"dios (?:te ama|te quiere|te sostiene|no te|no se|esta contigo|se acerca|sostiene|viene)",
     r"(?:pray|praying|prayer) (?:with|for|together)|(?:orar|oro|rezar) (?:por|con|juntos)",
 )
-_EN_SAFE = r"(?:are|is) (?:you|they|he|she|your \w+) (?:physically |really |actually )?safe(?! (?:place|space))"
+_PEOPLE = (
+    r"friend|brother|sister|son|daughter|mother|father|mom|mum|dad|husband|wife|partner|child|kid|cousin|boyfriend|girlfriend"
+    r"|roommate|colleague|neighbou?r|uncle|aunt|grand\w+"
+)
+_EN_SAFE = (
+    rf"(?:are|is) (?:you|they|he|she|your (?:{_PEOPLE})) (?:physically |really |actually )?safe(?! (?:place|space))"
+)
 _TOPICS = {
     "safety": _asking(
         _EN_SAFE,
@@ -61,7 +67,8 @@ _TOPICS = {
         r"quitarte la vida|matarte|(?:acabar|terminar) con tu vida|mourir|sterbenwollen|morire",
     ),
     "tonight": _asking(
-        r"act(?:ing)? on (?:it|this|these)|mean to do|hacerlo|llevarlo a cabo|quieres hacer|cerca estas de actuar"
+        r"act(?:ing)? on (?:it|this|these)|mean to do|really do",
+        r"hacerlo|llevarlo a cabo|quieres hacer|cerca estas de actuar",
     ),
     "means": _asking(r"within (?:their )?reach|might use|keep it for now|a (?:tu|su) alcance|podrias usar|guardarlo"),
     "done": _asking(

@@ -104,7 +104,7 @@ class Wording:
         """The first one to three sentences of a reply: one of hearing, then the safety question where it is asked.
 
         In danger of minutes the emergency call comes first; `emergency` is the number, "" for an unknown country.
-        The result is "" where the next speaker should simply begin: level none, or a later turn whose lines are used up.
+        The result is "" where the next speaker should simply begin: level none, or later turns with all lines used.
         """
         words = self.tongue(language)
         if _minutes(level, kind):
