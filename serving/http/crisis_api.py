@@ -122,7 +122,7 @@ def wants_events(scope: Scope) -> bool:
 
 def query(scope: Scope, name: str) -> str | None:
     """The last value of a query parameter."""
-    values = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=None).get(name)
+    values = parse_qs(scope["query_string"].decode("latin-1")).get(name)
     return values[-1] if values else None
 
 

@@ -126,7 +126,7 @@ def read(name: str) -> bytes:
 
 def _form(raw: bytes) -> dict[str, str]:
     """The last value of each field of a form or a query."""
-    fields = parse_qs(raw.decode("utf-8", "replace"), encoding="utf-8", errors="replace", max_num_fields=32)
+    fields = parse_qs(raw.decode("utf-8", "replace"), encoding="utf-8", errors="replace")
     return {name: values[-1] for name, values in fields.items()}
 
 
