@@ -16,7 +16,7 @@ from textrules.database import Database
 from textrules.required import squeezed
 from textrules.rules import Rule, RuleError, needed
 
-_CLAUSE_END = re.compile(r"[.!?;\n。！？।…؟۔]+|(?:,| -)? (?:but|pero|mas|mais|aber)\b")
+_CLAUSE_END = re.compile(r"[.!?;\n。！？।…؟۔]+|(?:,| -)? (?:but|pero|mais|aber)\b|, mas\b")
 _MATCHES_PER_PATTERN = 8  # a hostile text repeats a phrase a thousand times; eight of them say all there is to say
 
 

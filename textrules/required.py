@@ -11,7 +11,9 @@ from re import _parser as parser  # type: ignore[attr-defined] # the only parser
 from typing import Any
 
 Literals = frozenset[str]
-_NOT_WORD = re.compile(rb"[\x00-/:-@\[-^`{-\x7f]+")
+_NOT_WORD = re.compile(
+    rb"[^0-9A-Za-z_]+"
+)  # word boundaries are ASCII: an inverted question mark or an emoji is no letter
 _MOST = 1500  # alternatives of one part
 _NONE: Literals = frozenset()
 
