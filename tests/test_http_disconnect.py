@@ -1,4 +1,4 @@
-"""A caller who leaves ends the work for them at once: real sockets, real uvicorn."""
+"""Real sockets, real uvicorn: who leaves ends the work for them at once; who speaks no HTTP gets help too."""
 
 import json
 import socket
@@ -79,3 +79,16 @@ def test_a_caller_who_stays_is_answered_on_the_same_connection_again():
         assert answer(caller)[0] == 200
         caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert answer(caller) == (200, b'{"status":"ok"}')
+
+
+@pytest.mark.parametrize("raw", [b"I want to die\r\n\r\n", b"POST /crisis/respond HTTP/1.1\r\nI want to die\r\n\r\n"])
+def test_what_is_no_http_is_refused_with_resources(raw: bytes):
+    with running(create_app(FakeResponder(), HttpOptions())) as url:
+        parts = urlsplit(url)
+        with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=5) as caller:
+            caller.sendall(raw)
+            status, body = answer(caller)
+    assert status == 400
+    assert json.loads(body)["error"]["code"] == "malformed_request"
+    assert json.loads(body)["resources"][0]["phone"] == "988"
+    assert b"want to die" not in body

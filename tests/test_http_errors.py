@@ -52,7 +52,7 @@ NOT_JSON = {
 @pytest.mark.parametrize("path", ["/crisis/respond", "/crisis/assess", "/crisis/filter", "/v1/chat/completions"])
 @pytest.mark.parametrize("raw", NOT_JSON.values(), ids=NOT_JSON.keys())
 async def test_what_is_not_json_is_a_400_with_resources(path, raw):
-    assert_error(await send("POST", path, content=raw, headers=JSON), 400, "malformed_json")
+    assert_error(await send("POST", path, content=raw, headers=JSON), 400, "malformed_request")
 
 
 def user(text: Any) -> dict[str, Any]:
