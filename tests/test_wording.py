@@ -42,7 +42,7 @@ ABOUT_A_GOODBYE = (
     "This reads like a goodbye.",
     "Is this a goodbye because you mean to die?",
     "Before any goodbye",
-    "I'm not going to",
+    "There's no goodbye",
 )
 ABOUT_A_GOODBYE_ES = ("Oigo a alguien que está diciendo adiós.", "Antes de cualquier adiós")
 
