@@ -172,8 +172,9 @@ class _Writer:
 
     def _emergency(self) -> list[_Piece]:
         number = self.resources.emergency
-        given = _given(number, self.said) if number else bool(_LOCAL_EMERGENCY.search(self.said))
-        return [] if given else self._write("emergency", emergency=number or self.words.phrases["local_emergency"])
+        local = self.words.phrases["local_emergency"]
+        given = _given(number, self.said) if number else local in self.said or _LOCAL_EMERGENCY.search(self.said)
+        return [] if given else self._write("emergency", emergency=number or local)
 
     def _live(self) -> list[_Piece]:
         number = self.resources.emergency or self.words.phrases["local_emergency"]

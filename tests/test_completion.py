@@ -149,6 +149,15 @@ def test_what_the_reply_already_gave_is_not_given_again(said: str) -> None:
     assert "988" not in written(said=said, level="high")
 
 
+@pytest.mark.parametrize("language", languages())
+def test_nothing_is_ever_doubled(language: str) -> None:
+    for country, level, kind, channel in itertools.product(
+        ("US", "GB", "PE", "RO", "IT", "VE", "KW", None), ("low", "high", "imminent"), KINDS, ("chat", "sms")
+    ):
+        first = written(country, level=level, kind=kind, language=language, channel=channel)
+        assert written(country, level=level, kind=kind, language=language, said=first, variant=1) == ""
+
+
 def test_only_what_is_missing_is_added() -> None:
     text = written(said="I'm glad you wrote. You can call 988 tonight.")
     assert "741741" in text
