@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import pytest
 from http_fakes import FakeResponder
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from serving.http.app import create_app
 from serving.http.auth import hashed
@@ -184,3 +186,47 @@ async def test_openai_routes_have_openais_error_shape_and_resources(path):
     assert set(response.json()["error"]) == {"message", "type", "param", "code"}
     assert response.json()["error"]["type"] == "authentication_error"
     assert response.json()["resources"]
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+)
+FIELDS = st.sampled_from(
+    [
+        "message",
+        "messages",
+        "text",
+        "reply",
+        "user",
+        "role",
+        "content",
+        "country",
+        "language",
+        "context",
+        "stream",
+        "channel",
+    ]
+)
+BODIES = st.binary(max_size=40) | st.dictionaries(FIELDS, VALUES, max_size=5).map(
+    lambda body: json.dumps(body).encode()
+)
+ANY_APP = create_app(FakeResponder(), HttpOptions())
+
+
+@given(
+    path=st.sampled_from(["/crisis/respond", "/crisis/assess", "/crisis/filter", "/v1/chat/completions"]), raw=BODIES
+)
+@example(path="/crisis/respond", raw=b'{"message": "x", "country": "\\ud800"}')
+@example(path="/crisis/respond", raw=b'{"message": "\\u0000", "language": "\\u0000"}')
+@example(path="/crisis/filter", raw=b'{"reply": "\\udfff"}')
+@settings(max_examples=150, deadline=None)
+def test_whatever_is_sent_is_answered_with_resources_and_never_breaks(path, raw):
+    async def post() -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=ANY_APP), base_url="http://test") as http:
+            return await http.post(path, content=raw, headers=JSON)
+
+    response = asyncio.run(post())
+    body = response.json()
+    assert response.status_code in {200, 400, 422}
+    assert body.get("resources") or body["crisis"]["resources"]

@@ -129,7 +129,8 @@ class Reply {
     const demo = done.degraded.includes("demo-model") ? " (demo model)" : "";
     const others = done.degraded.filter((reason) => reason !== "demo-model");
     const short = others.length ? " · " + others.join(", ") : "";
-    this.turn.append(make("p", "small source", "Source: " + done.source + ", " + done.model + demo + short));
+    const model = done.model === done.source ? "" : ", " + done.model;
+    this.turn.append(make("p", "small source", "Source: " + done.source + model + demo + short));
   }
 
   fail(message) {
