@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from safety_filter.check import FilterResult
@@ -30,7 +31,7 @@ class FakeResponder:
     broken: frozenset[str] = frozenset()
     seen: list[Conversation] = field(default_factory=list)
     closed: int = 0
-    helplines: Helplines = field(default_factory=Helplines.load)
+    helplines: Helplines = field(default_factory=cache(Helplines.load))
 
     def respond(self, conversation: Conversation) -> AsyncIterator[Event]:
         return self._say(conversation, self.script, "local", self.degraded)

@@ -55,7 +55,7 @@ def test_leaving_closes_the_responder_at_once_and_frees_the_place(path, body):
         time.sleep(0.1)
         assert fake.closed == 0
         caller.close()
-        assert soon(lambda: fake.closed == 1, within_s=0.5)
+        assert soon(lambda: fake.closed == 1, within_s=2)
         fake.script = (OPENING,)
         with post(url, "/crisis/respond", {"message": "x"}) as next_caller:
             assert b'"degraded":[]' in answer(next_caller)[1]

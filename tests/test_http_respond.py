@@ -80,9 +80,8 @@ def test_each_event_is_flushed_before_the_next_one_exists():
             for line in response.iter_lines():
                 if line.startswith("event: "):
                     arrived.setdefault(line.removeprefix("event: "), time.monotonic() - began)
-    assert arrived["resources"] < 0.25
-    assert 0.25 < arrived["sentence"] < 0.55
-    assert arrived["done"] > 0.55
+    assert arrived["sentence"] - arrived["resources"] > 0.2
+    assert arrived["done"] - arrived["sentence"] > 0.2
 
 
 async def test_messages_and_message_make_one_conversation():
