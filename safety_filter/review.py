@@ -3,6 +3,7 @@
 Rules are data (`rules/*.toml`). Their tags say how a match counts:
 `cut`            leaving the sentence out is enough (without it a match blocks the reply);
 `joined`         also looked for across the border to the sentences before;
+`statement`      does not count in a question;
 `first`          counts only at the beginning of a reply;
 `user:<name>`    counts only where a rule of category `user.<name>` matches the person's message.
 
@@ -23,6 +24,7 @@ _NEIGHBOURS = 240
 _USER_CHARACTERS = 4000
 _LEADING = " \t\r\n\"'*-([{#>_~•·–"
 _TRAILING = " \t\r\n\"'*_.!…。！)]}~"
+_START, _END = "xbos ", " xeos"
 _STOPS = str.maketrans({".": ",", "!": ",", "…": ",", "。": ",", "！": ",", "\n": ","})
 
 
@@ -66,7 +68,8 @@ class Reviewer:
         if not hits:
             return ()
         asked = self._asked(user) if any(tag.startswith("user:") for rule in hits for tag in rule.tags) else frozenset()
-        return [rule for rule in hits if _counts(rule, first=not before.strip(), asked=asked)]
+        question = sentence.rstrip(_TRAILING).endswith("?")
+        return [rule for rule in hits if _counts(rule, first=not before.strip(), question=question, asked=asked)]
 
     def _across(self, before: str, reading: str) -> list[Rule]:
         """Rules that match only when the sentence is read on from what stands before it."""
@@ -75,8 +78,8 @@ class Reviewer:
             return []
         open_end = tail[-1].isalnum() or tail[-1] in ",:;-"
         head = _leading(fold(_encodable(tail)).text.translate(_STOPS))
-        border = len(head) + 1
-        hits = self._matcher.hits(f"{head} {reading}")
+        border = len(_START) + len(head) + 1
+        hits = self._matcher.hits(f"{_START}{head} {reading.removeprefix(_START)}")
         return [hit.rule for hit in hits if _crosses(hit, border) and (open_end or hit.rule.id in self._joined)]
 
     def _asked(self, user: str) -> frozenset[str]:
@@ -93,14 +96,19 @@ def load_rules() -> tuple[Rule, ...]:
 
 def _readings(sentence: str) -> list[str]:
     plain = _encodable(sentence)
-    texts = [_leading(view.text) for view in views(plain)]
+    texts = [_marked(view.text) for view in views(plain)]
     for hidden in shape.decoded(plain):
-        texts.append(_leading(fold(hidden).text))
+        texts.append(_marked(fold(hidden).text))
     return texts
 
 
 def _leading(text: str) -> str:
     return text.lstrip(_LEADING).rstrip(_TRAILING)
+
+
+def _marked(text: str) -> str:
+    """The sentence between the marks of words_any.toml: rules see where it begins and ends."""
+    return f"{_START}{_leading(text)}{_END}"
 
 
 def _encodable(text: str) -> str:
@@ -112,8 +120,8 @@ def _crosses(hit: Hit, border: int) -> bool:
     return hit.start < border < hit.end
 
 
-def _counts(rule: Rule, *, first: bool, asked: frozenset[str]) -> bool:
-    if "first" in rule.tags and not first:
+def _counts(rule: Rule, *, first: bool, question: bool, asked: frozenset[str]) -> bool:
+    if ("first" in rule.tags and not first) or ("statement" in rule.tags and question):
         return False
     wanted = {tag.removeprefix("user:") for tag in rule.tags if tag.startswith("user:")}
     return not wanted or bool(wanted & asked)
@@ -128,5 +136,5 @@ def _check_tags(rules: Sequence[Rule]) -> None:
     asked = {rule.category.removeprefix("user.") for rule in rules if rule.category.startswith("user.")}
     for rule in rules:
         for tag in rule.tags:
-            if tag not in ("cut", "joined", "first") and tag.removeprefix("user:") not in asked:
+            if tag not in ("cut", "joined", "first", "statement") and tag.removeprefix("user:") not in asked:
                 raise RuleError(f"rule {rule.id}: unknown tag {tag!r}")
