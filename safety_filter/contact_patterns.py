@@ -43,17 +43,19 @@ _TLDS = (
     "uk|us|ca|au|nz|ie|de|fr|es|pt|it|nl|be|ch|at|lu|se|no|fi|dk|is|pl|cz|sk|hu|ro|bg|gr|cy|mt|hr|si|rs|ba|ee|lv|lt|ua|"
     "ru|by|kz|tr|il|ae|sa|eg|ma|za|ng|ke|gh|in|pk|bd|lk|np|jp|kr|cn|hk|tw|sg|my|th|vn|ph|id|br|ar|cl|mx|pe|uy|py|bo|ve|ec"
 )
+_NETWORKS = "instagram|telegram|discord|snapchat|tiktok|skype|kik|twitter"
 _ADDRESS = re.compile(
     r"(?<![\w.+-])(?P<email>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6})"
-    r"|(?P<url>(?:https?://|www\.)[^\s<>\"'()\[\]]+)"
-    rf"|(?<![\w@.-])(?P<host>(?:[a-z0-9][a-z0-9-]{{1,62}}\.){{1,6}}(?:{_TLDS}|COM|ORG|NET)\b(?!\.?\w)(?:/[^\s<>\"'()\[\]]*)?)"
-    r"|\b(?P<said>[a-z0-9-]{3,63}(?:\s+dot\s+[a-z0-9-]{2,63}){0,3}\s+dot\s+(?:com|org|net|gov|co|info|chat|help))\b"
-    r"|(?<![\w@./])(?P<handle>@[a-z_][\w.]*\w|[ru]/\w{3,})"
+    r"|(?P<url>(?i:https?://|www\.)[^\s<>\"'()\[\]]+)"
+    r"|(?<![\w@.-])(?P<host>(?:(?i:[a-z0-9][a-z0-9-]{1,62})\.){1,6}"
+    rf"(?:{_TLDS}|COM|ORG|NET)\b(?!\.?\w)(?:/[^\s<>\"'()\[\]]*)?)"
+    r"|\b(?P<said>(?i:[a-z0-9-]{3,63}(?:\s+dot\s+[a-z0-9-]{2,63}){0,3}\s+dot\s+(?:com|org|net|gov|co|info|chat|help)))\b"
+    r"|(?<![\w@./])(?P<handle>@[A-Za-z_][\w.]*\w|[ru]/\w{3,}|\w{2,32}#\d{4}\b"
+    rf"|(?i:(?:{_NETWORKS})(?: handle| user(?:name)?)? ?[:=] ?[\w.]{{3,}}))"
 )
-_ADDRESS_ANY_CASE = re.compile(_ADDRESS.pattern.replace("(?:https?", "(?i:https?").replace("@[a-z_]", "@[A-Za-z_]"))
 
 _NOT_CONTACT = re.compile(
-    r"\b24\s?/\s?7(?:/365)?\b"
+    r"\b24\s?[-–/]\s?7(?:/365)?\b"
     r"|\b(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:[0-2]?\d|3[01])\b"
     r"|\b\d{1,2}[/.]\d{1,2}[/.](?:19|20)\d\d\b"
     r"|\b(?:19|20)\d\d ?[-–/ ] ?(?:19|20)\d\d\b(?![ .-]?\d)"
@@ -89,7 +91,7 @@ _OPTION = re.compile(
 )
 _CALLS = re.compile(
     r"(?:\b(?:call(?:ing|s)?|dial(?:l?ing)?|ring(?:ing)?|phon(?:e|ing)|text(?:ing)?|txt|messag(?:e|ing)|sms|whatsapp|"
-    r"reach(?:ing)?|contact(?:ing)?|numbers?|hotline|helpline|lifeline|line|tel|"
+    r"reach(?:ing)?|contact(?:ing)?|send(?:ing)?|reply|numbers?|hotline|helpline|lifeline|line|tel|"
     r"llam\w+|marc(?:a|ar|ando|que)|env[ií]\w+|mand[ae]\w*|mensaje|escrib\w+|tel[eé]fono|n[uú]mero|l[ií]nea|"
     r"lig(?:ue|ar|a|ando)|linha|disque|telefone|appel\w+|compos\w+|num[eé]ro|ligne|joign\w+|"
     r"ruf\w*|anruf\w*|w[aä]hl\w*|nummer|chiam\w+|numero|bel|zadzwo\w+|numer)\b|拨打|撥打|致电|致電|电话|電話|전화|"
@@ -130,28 +132,46 @@ class Found:
     end: int
 
 
+_DIGITS, _SIGNS, _SPELLED, _MENU, _SPELLED_KEY = range(5)
+
+
 def _prefilter() -> hyperscan.Database:
     words = "|".join([*_WORDS, "hundred"])
-    first = f"{words}|{'|'.join(_TIMES)}"
-    pattern = (
-        r"[\p{Nd}\p{No}@\x{ff20}]|[a-z]\.[a-z]|[^a-z]dot (?:com|org|net|gov|co|info|chat|help)|[ru]/[a-z]"
-        rf"|(?:{'|'.join(_TIMES)}) |(?:{first})[\s,.–-]{{1,3}}(?:{words})"
-        r"|(?:press|hit|push|oprim[ae]|presion[ae]|pulsa) (?:[a-z]+ ){0,2}(?:one|two|three|four|five|uno|dos|tres)"
+    spelled = (
+        rf"(?:{'|'.join(_TIMES)})[ -]|(?:{words}|\d)[\s,.–-]{{1,3}}(?:{words})|(?:{words})[\s,.–-]{{1,3}}(?:{words}|\d)"
     )
+    patterns = {
+        _DIGITS: r"[\p{Nd}\p{No}]",
+        _SIGNS: r"[@\x{ff20}]|[a-z0-9]\.[a-z]|https?:|dot (?:com|org|net|gov|co|info|chat|help)|[ru]/[a-z]|\w#\d"
+        rf"|(?:{_NETWORKS})(?: [a-z]+)? ?[:=]",
+        _SPELLED: spelled,
+        _MENU: r"(?:press|hit|push|puls|oprim|marc|marque|tapez|appuyez|dr(?:u|\x{fc})ck|prem[ia]|digite|tecl|aperte"
+        r"|option|opci(?:o|\x{f3})n|op(?:c|\x{e7})(?:a|\x{e3})o|then|luego|ext)",
+        _SPELLED_KEY: r"(?:press|hit|push|oprim[ae]|presion[ae]|pulsa) (?:[a-z]+ ){0,2}"
+        r"(?:one|two|three|four|five|uno|dos|tres)",
+    }
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     flags = hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_CASELESS | hyperscan.HS_FLAG_UTF8 | hyperscan.HS_FLAG_UCP
-    database.compile(expressions=[pattern.encode()], ids=[0], flags=[flags])
+    database.compile(
+        expressions=[pattern.encode() for pattern in patterns.values()],
+        ids=list(patterns),
+        flags=[flags] * len(patterns),
+    )
     return database
 
 
 _PREFILTER = _prefilter()
 
 
+def _traits(text: str) -> set[int]:
+    seen: set[int] = set()
+    _PREFILTER.scan(text.encode("utf-8", "replace"), match_event_handler=lambda i, *_: seen.add(i))
+    return seen
+
+
 def possible(text: str) -> bool:
-    """Whether `text` can hold a contact at all: a scan of less than a microsecond that most sentences do not pass."""
-    seen: list[int] = []
-    _PREFILTER.scan(text.encode("utf-8", "replace"), match_event_handler=lambda i, *_: seen.append(i))
-    return bool(seen)
+    """Whether `text` can hold a contact at all: a scan of about a microsecond that most sentences do not pass."""
+    return not _traits(text) <= {_MENU}  # menu words alone are ordinary words
 
 
 def plain(text: str) -> View:
@@ -188,18 +208,26 @@ def _as_read(char: str) -> str:
 
 
 def found(text: str) -> Iterator[Found]:
-    """Every contact-like piece of plain text, addresses first, then numbers, then menu keys."""
+    """Every contact-like piece of plain text, addresses first, then menu keys, then numbers."""
+    traits = _traits(text)
     rest = text
-    for piece in _addresses(text):
-        yield piece
-        rest = _blank(rest, piece.start, piece.end)
-    for match in _VANITY.finditer(rest):
-        digits = _keypad(match[0])
-        if len(digits) >= 7:
-            yield Found("number", digits, match.start(), match.end())
-            rest = _blank(rest, match.start(), match.end())
-    yield from _keys(rest)
-    yield from _numbers(_NOT_CONTACT.sub(lambda match: "#" * len(match[0]), rest))
+    if _SIGNS in traits:
+        for piece in _addresses(text):
+            yield piece
+            rest = _blank(rest, piece.start, piece.end)
+    if _DIGITS in traits:
+        for match in _VANITY.finditer(rest):
+            digits = _keypad(match[0])
+            if len(digits) >= 7:
+                yield Found("number", digits, match.start(), match.end())
+                rest = _blank(rest, match.start(), match.end())
+    if _MENU in traits:
+        yield from _keys(rest)
+    rest = _NOT_CONTACT.sub(lambda match: "#" * len(match[0]), rest)
+    if _DIGITS in traits:
+        yield from _written(rest)
+    if _SPELLED in traits:
+        yield from _spelled(rest)
 
 
 def _blank(text: str, start: int, end: int) -> str:
@@ -207,7 +235,7 @@ def _blank(text: str, start: int, end: int) -> str:
 
 
 def _addresses(text: str) -> Iterator[Found]:
-    for match in _ADDRESS_ANY_CASE.finditer(text):
+    for match in _ADDRESS.finditer(text):
         kind = match.lastgroup
         raw = match[0].rstrip(".,;:!?*_")
         end = match.start() + len(raw)
@@ -232,11 +260,14 @@ def _keys(text: str) -> Iterator[Found]:
             )
 
 
-def _numbers(text: str) -> Iterator[Found]:
+def _written(text: str) -> Iterator[Found]:
     for match in _RUN.finditer(text):
         groups = re.findall(r"\d+", match[0])
         if _is_contact(text, match.start(), match.end(), groups):
             yield Found("number", " ".join(groups), match.start(), match.end())
+
+
+def _spelled(text: str) -> Iterator[Found]:
     for match in _SPOKEN.finditer(text):
         digits = _spoken(match[0])
         worded = any(c.isalpha() for c in match[0])
