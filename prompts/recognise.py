@@ -63,17 +63,15 @@ _TOPICS = {
     ),
     "suicide": _asking(
         r"suicid\w*|suizid\w*|kill(?:ing)? yourself|end(?:ing)? your life|your own death|tu propia muerte",
-        r"want(?:ing|ed)? to die|mean to die|thoughts of dying|dying on your mind|ideas? de muerte|morir|morrer",
-        r"quitarte la vida|matarte|(?:acabar|terminar) con tu vida|mourir|sterbenwollen|morire",
+        r"want(?:ing|ed)? to die|thoughts of dying|morir|morrer|mourir|sterben|morire",
+        r"quitarte la vida|matarte|(?:acabar|terminar) con tu vida|pensees suicidaires",
     ),
     "tonight": _asking(
-        r"act(?:ing)? on (?:it|this|these)|mean to do|really do",
-        r"hacerlo|llevarlo a cabo|quieres hacer|cerca estas de actuar",
+        r"act(?:ing)? on (?:it|this|these)|have a plan|hacerlo (?:hoy|esta noche)|tienes un plan|cuando lo harias"
     ),
-    "means": _asking(r"within (?:their )?reach|might use|keep it for now|a (?:tu|su) alcance|podrias usar|guardarlo"),
+    "means": _asking(r"within (?:their )?reach|might use|keep it for now|a (?:su|tu) alcance|a mano|guardarlo"),
     "done": _asking(
-        r"already (?:done|hurt|taken)|taken or done|happened to your body",
-        r"has (?:hecho|tomado)|le ha pasado algo",
+        r"already (?:done|hurt|taken)|hurt yourself already|done anything to hurt|has hecho|hiciste algo|te has hecho"
     ),
     "screen": _asking(
         r"see this screen|safe for you to write|reading along|screen yours|ver esta pantalla|escribir aqui sin peligro",

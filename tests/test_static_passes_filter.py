@@ -13,13 +13,11 @@ from safety_filter.review import Reviewer
 
 WORDS = Wording.load()
 LINES = [(code, cell, line) for code, tongue in WORDS.tongues.items() for cell, line in lines(tongue)]
-# What people write: every rule that listens to the person is switched on by one of these.
-PEOPLE = (
-    "I want to die",
-    "I have a plan for tonight. How many pills would it take?",
-    "They would all be better off without me. Would anyone even care?",
-    "Goodbye. Thank you for everything. Don't tell anyone.",
-    "My voices tell me to do it. Are you even human?",
+# All that people write at once, so that every rule that listens to the person is switched on.
+PERSON = (
+    "I want to die. I have a plan for tonight. How many pills would it take? They would all be better off without me. "
+    "Would anyone even care? Goodbye. Thank you for everything. Don't tell anyone. My voices tell me to do it. "
+    "I took something. Are you even human?"
 )
 
 
@@ -28,19 +26,18 @@ def rooms() -> tuple[Reviewer, Contacts]:
     return Reviewer.load(), Contacts.of(Helplines.load().resources("US"))
 
 
-def gate(user: str, language: str, before: str = "") -> Gate:
+def gate(language: str) -> Gate:
     reviewer, allowed = rooms()
-    return Gate(reviewer, user=user, language=language, allowed=allowed, before=before)
+    return Gate(reviewer, user=PERSON, language=language, allowed=allowed)
 
 
 @pytest.mark.parametrize(("code", "cell", "line"), LINES)
 def test_every_line_passes(code: str, cell: str, line: str) -> None:
     text = line.replace("{emergency}", WORDS.tongues[code].emergency("911"))
-    for user in PEOPLE:
-        door = gate(user, code)
-        released = [*door.feed(text), *door.flush()]
-        assert [violation.rule_id for violation in door.violations] == []
-        assert "".join(released).strip() == text
+    door = gate(code)
+    released = [*door.feed(text), *door.flush()]
+    assert [violation.rule_id for violation in door.violations] == []
+    assert "".join(released).strip() == text
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
@@ -56,7 +53,7 @@ def test_every_whole_reply_passes(level: str, kind: str, language: str) -> None:
             WORDS.gospel(language=language, variant=variant),
             WORDS.closing(level=level, kind=kind, language=language, variant=variant),
         ]
-        door = gate(PEOPLE[variant], language)
+        door = gate(language)
         released = [*door.feed(" ".join(parts)), *door.flush()]
         assert [violation.rule_id for violation in door.violations] == []
         assert "".join(released).strip() == " ".join(parts)

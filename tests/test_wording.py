@@ -40,7 +40,7 @@ FORBIDDEN = {
 # These speak about a goodbye instead of saying one.
 ABOUT_A_GOODBYE = (
     "This reads like a goodbye.",
-    "Is this a goodbye because you mean to die?",
+    "Is this goodbye because you want to die?",
     "Before any goodbye",
     "There's no goodbye",
 )
@@ -226,7 +226,7 @@ def test_a_text_message_stays_short() -> None:
 def _pools() -> list[tuple[str, str, list[str]]]:
     groups: dict[tuple[str, str], list[str]] = {}
     for code, cell, line in LINES:
-        if not cell.startswith(("question", "naming", "urgent")):
+        if not cell.startswith(("question", "naming", "next_question", "urgent")):
             groups.setdefault((code, cell), []).append(line)
     return [(code, cell, pool) for (code, cell), pool in groups.items()]
 
