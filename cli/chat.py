@@ -2,25 +2,34 @@
 
 import asyncio
 import sys
+import threading
 from typing import Annotated
 
 import typer
 
-from cli.console import ConfigOption, console, settings
+from cli.console import ConfigOption, DemoOption, console, settings, standard_input
 from serving.conversation import Conversation
 from serving.events import DoneEvent, ResourcesEvent, SentenceEvent
 from serving.service import Service
 from serving.wiring import build, demo_settings
 from shield.assessment import Turn
 
+_LOADING_S = 60.0
+
 
 def chat(
     config: ConfigOption = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Use the embedded demo model. Never for real people.")] = False,
-    country: Annotated[str | None, typer.Option("--country", help="Where the person is, such as US.")] = None,
-    language: Annotated[str | None, typer.Option("--language", help="Such as en or es.")] = None,
+    demo: DemoOption = False,
+    country: Annotated[
+        str | None, typer.Option("--country", metavar="CODE", help="Where the person is, such as US.")
+    ] = None,
+    language: Annotated[str | None, typer.Option("--language", metavar="TAG", help="Such as en or es.")] = None,
 ) -> None:
-    """Talk to the service here. An empty line or Ctrl-D ends it. Nothing is kept."""
+    """Talk to the service here: each line is a message, an empty one or Ctrl-D ends it. Nothing is kept.
+
+    The grey lines are the resources, and what an operator wants to know of an answer: the level that SHIELD gave, who
+    wrote it, what fell short, and how long it took.
+    """
     chosen = settings(config)
     service = build(demo_settings(chosen) if demo else chosen)
     asyncio.run(_talk(service, country, language))
@@ -30,15 +39,30 @@ async def _talk(service: Service, country: str | None, language: str | None) -> 
     out = console()
     await service.start()
     try:
+        await _loaded(service)
         if service.demo:
-            out.print("[bold]demo model: not for real people[/bold]")
+            out.print("demo model: not for real people", style="bold")
         turns: tuple[Turn, ...] = ()
-        while message := await asyncio.to_thread(_ask):
+        while message := await _ask():
             turns = (*turns, Turn("user", message))
             reply = await _answer(service, Conversation(turns, country=country, language=language))
             turns = (*turns, Turn("assistant", reply))
     finally:
         await service.stop()
+
+
+async def _loaded(service: Service) -> None:
+    """Waits for the weights, unlike the service itself: whoever tries a model wants to hear the model."""
+    ends = asyncio.get_running_loop().time() + _LOADING_S
+    said = False
+    while any(link.state == "starting" for link in service.links()) and asyncio.get_running_loop().time() < ends:
+        if not said:
+            print("loading the model …", file=sys.stderr, flush=True)
+            said = True
+        await asyncio.sleep(0.1)
+    step = service.ready()["next_step"]
+    if step and not service.demo:
+        print(f"static replies only: {step}", file=sys.stderr, flush=True)
 
 
 async def _answer(service: Service, conversation: Conversation) -> str:
@@ -49,6 +73,7 @@ async def _answer(service: Service, conversation: Conversation) -> str:
             out.print("  " + "  ·  ".join(lines) + "\n", markup=False, style="dim")
         elif isinstance(event, SentenceEvent):
             out.print(event.text, end="", markup=False)
+            out.file.flush()
         elif isinstance(event, DoneEvent):
             answer, reply = event.answer, event.answer.reply
             notes = [answer.assessment.level, answer.source, answer.model, *answer.degraded]
@@ -56,10 +81,27 @@ async def _answer(service: Service, conversation: Conversation) -> str:
     return reply
 
 
-def _ask() -> str:
+async def _ask() -> str:
+    """The next line. Read in a daemon thread: Ctrl-C must not wait for the Enter key."""
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[str] = loop.create_future()
+
+    def deliver(text: str) -> None:
+        if not line.done():
+            line.set_result(text)
+
+    def read() -> None:
+        text = _line()
+        loop.call_soon_threadsafe(deliver, text)
+
+    threading.Thread(target=read, daemon=True).start()
+    return await line
+
+
+def _line() -> str:
     try:
         if sys.stdin.isatty():
             return input("you> ").strip()
-        return sys.stdin.readline().strip()
+        return standard_input().readline().strip()
     except EOFError:
         return ""

@@ -1,17 +1,28 @@
 """How the command speaks: one-line failures, and colour only where a terminal reads it (rich honours NO_COLOR)."""
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
-from rich.console import Console
 
-from serving.settings import Settings, SettingsError, load
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from serving.settings import Settings
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", "-c", help="The settings file. Default: $CRISIS_CONFIG, ./crisis.toml, the XDG folder."),
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="The settings file. Default: $CRISIS_CONFIG, ./crisis.toml, the XDG config folder.",
+    ),
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DemoOption = Annotated[bool, typer.Option("--demo", help="Use the embedded demo model. Never for real people.")]
+MOST_CHARACTERS = 1_000_000
 
 
 class Failure(Exception):
@@ -22,14 +33,53 @@ class Failure(Exception):
         self.status = status
 
 
-def console() -> Console:
+def console() -> "Console":
     """Standard output; without a terminal plain text, as wide as its lines."""
-    return Console(highlight=False, soft_wrap=True)
+    from rich.console import Console  # loaded only by commands that print for people
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            """Rich would end the process with status 1."""
+            raise
+
+    return Terminal(highlight=False, soft_wrap=True)
 
 
-def settings(file: Path | None) -> Settings:
-    """The settings, or a Failure that says what is wrong with them."""
+def settings(file: Path | None) -> "Settings":
+    """The settings, or a Failure that says what is wrong with them, a line a problem."""
+    from serving.settings import SettingsError, load  # a quarter of a second that not every command needs
+
     try:
         return load(file)
     except SettingsError as error:
         raise Failure(str(error), status=2) from None
+
+
+def examples(*lines: str) -> str | None:
+    """The end of a command's help: lines that can be pasted."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) if lines else None
+
+
+def standard_input() -> TextIO:
+    """Standard input as UTF-8 whatever the locale says; bytes that are none become replacement characters."""
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="replace")
+    return sys.stdin
+
+
+def speak_utf8() -> None:
+    """Standard output in UTF-8 whatever the locale says. What UTF-8 cannot hold is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def one_text(text: str | None, command: str) -> str:
+    """The text of the command line, or of standard input for `-` and where there is no terminal to wait for."""
+    if text == "-" or (text is None and not sys.stdin.isatty()):
+        text = standard_input().read(MOST_CHARACTERS + 1)
+    if not text or not text.strip():
+        raise Failure(f"nothing to read; see crisis {command} --help for examples", 2)
+    if len(text) > MOST_CHARACTERS:
+        raise Failure(f"the text is longer than {MOST_CHARACTERS:,} characters; send less of it", 2)
+    return text

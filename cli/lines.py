@@ -1,15 +1,27 @@
 """JSON Lines in, JSON Lines out: a bad line becomes an error record with its number, and loses no other line."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
-from cli.console import Failure
+import typer
+
+from cli.console import MOST_CHARACTERS, Failure, standard_input
+from cli.progress import Progress
 
 Record = dict[str, Any]
+JsonlOption = Annotated[
+    Path | None,
+    typer.Option("--jsonl", metavar="IN", help="A JSON Lines file instead of one text; - for standard input."),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="OUT", help="Where the answers to --jsonl go. Default: standard output."),
+]
 
 
 class BadRecord(ValueError):
@@ -17,62 +29,150 @@ class BadRecord(ValueError):
 
 
 def each(source: Path, target: Path | None, answer: Callable[[Record], Record]) -> None:
-    """Answers every line of `source` into `target` (None: standard output). Failure at the end if lines were bad."""
+    """Answers every line of `source` into `target` (None: standard output), one line in memory at a time.
+
+    Failure at the end if lines were bad: each has an error record in its place.
+    """
+    if target is not None and _same(source, target):
+        raise Failure(f"{target}: is the input; name another file for --out", 2)
     bad: list[int] = []
-    with _reading(source) as lines, _writing(target) as out:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            record: Record = {}
-            try:
-                record = _parsed(line)
-                result = answer(record)
-            except BadRecord as error:
+    answered = 0
+    with _reading(source) as file, _writing(target) as write, Progress(watched=not _on_screen(target)) as progress:
+        for number, line in _lines(file, source):
+            result, good = _answered(line, number, answer)
+            answered += good
+            if not good:
                 bad.append(number)
-                result = {"id": record.get("id"), "error": f"line {number}: {error}"}
-            out.write(json.dumps(result, ensure_ascii=False) + "\n")
+            write(json_line(result))
+            progress.step()
     if bad:
-        named = ", ".join(map(str, bad[:5])) + (" …" if len(bad) > 5 else "")
-        raise Failure(f"{source}: {len(bad)} lines could not be used (lines {named}); the output says why for each")
+        raise Failure(_complaint(source, bad, answered), 2)
 
 
-def _parsed(line: str) -> Record:
+def json_line(record: Record) -> str:
+    """One line of JSON, in readable letters; escaped only where the text cannot be written as UTF-8."""
+    line = json.dumps(record, ensure_ascii=False)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # a lone half of a surrogate pair
+        line = json.dumps(record)
+    return line + "\n"
+
+
+def string(record: Record, field: str, default: str | None = None) -> str:
+    """A text field of a record, or BadRecord. Missing or null gives the default, where there is one."""
+    value = record.get(field)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, str):
+        raise BadRecord(f'"{field}" must be a text')
+    return value
+
+
+def _answered(line: str | None, number: int, answer: Callable[[Record], Record]) -> tuple[Record, bool]:
+    record: Record = {}
+    try:
+        record = _parsed(line)
+        return answer(record), True
+    except BadRecord as error:
+        why = str(error)
+    except Exception as error:  # noqa: BLE001 - one line's crash must not cost the others; its text stays out of the words
+        why = f"the check itself broke ({type(error).__name__}); please report it"
+    return {"id": record.get("id"), "error": f"line {number}: {why}"}, False
+
+
+def _parsed(line: str | None) -> Record:
+    if line is None:
+        raise BadRecord(f"longer than {MOST_CHARACTERS:,} characters")
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         raise BadRecord("not valid JSON") from None
     if not isinstance(record, dict):
         raise BadRecord("not a JSON object")
     return record
 
 
-def string(record: Record, field: str) -> str:
-    """A text field of a record, or BadRecord."""
-    value = record.get(field)
-    if not isinstance(value, str):
-        raise BadRecord(f'"{field}" must be a text')
-    return value
+def _lines(file: TextIO, source: Path) -> Iterator[tuple[int, str | None]]:
+    """Numbered lines that hold something; None for one that is too long to be held."""
+    number = 0
+    try:
+        while line := file.readline(MOST_CHARACTERS + 1):
+            number += 1
+            if len(line) > MOST_CHARACTERS and not line.endswith("\n"):
+                while (rest := file.readline(MOST_CHARACTERS)) and not rest.endswith("\n"):
+                    pass
+                yield number, None
+            elif line.strip():
+                yield number, line
+    except OSError as error:
+        raise Failure(f"{source}: cannot be read on: {error.strerror}", 2) from None
+
+
+def _complaint(source: Path, bad: list[int], answered: int) -> str:
+    named = ", ".join(map(str, bad[:5])) + (" …" if len(bad) > 5 else "")
+    lines = "line" if len(bad) == 1 else "lines"
+    where = "standard input" if str(source) == "-" else source
+    return (
+        f"{where}: {len(bad)} {lines} of {len(bad) + answered} could not be used ({lines} {named}); the output says why"
+    )
 
 
 @contextmanager
 def _reading(source: Path) -> Iterator[TextIO]:
     if str(source) == "-":
-        yield sys.stdin
+        yield standard_input()
         return
     try:
-        with source.open(encoding="utf-8", errors="replace") as file:
-            yield file
+        file = source.open(encoding="utf-8-sig", errors="replace")
     except OSError as error:
-        raise Failure(f"{source}: cannot be read: {error.strerror}; name a JSON Lines file or - for input", 2) from None
+        raise Failure(
+            f"{source}: cannot be read: {error.strerror}; name a JSON Lines file, or - for input", 2
+        ) from None
+    with file:
+        yield file
 
 
 @contextmanager
-def _writing(target: Path | None) -> Iterator[TextIO]:
+def _writing(target: Path | None) -> Iterator[Callable[[str], None]]:
     if target is None or str(target) == "-":
-        yield sys.stdout
+        yield _careful(sys.stdout, "standard output")
         return
     try:
-        with target.open("w", encoding="utf-8") as file:
-            yield file
+        file = target.open("w", encoding="utf-8")
     except OSError as error:
-        raise Failure(f"{target}: cannot be written: {error.strerror}", 2) from None
+        raise Failure(
+            f"{target}: cannot be written: {error.strerror}; name a file in a folder that you can use", 2
+        ) from None
+    write = _careful(file, str(target))
+    try:
+        yield write
+    finally:
+        try:
+            file.close()
+        except OSError as error:
+            raise _unwritten(str(target), error) from None
+
+
+def _careful(file: TextIO, name: str) -> Callable[[str], None]:
+    def write(text: str) -> None:
+        try:
+            file.write(text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _unwritten(name, error) from None
+
+    return write
+
+
+def _unwritten(name: str, error: OSError) -> Failure:
+    return Failure(f"{name}: cannot be written: {error.strerror}; make room, or name another place with --out")
+
+
+def _same(source: Path, target: Path) -> bool:
+    return source.is_file() and target.is_file() and os.path.samefile(source, target)
+
+
+def _on_screen(target: Path | None) -> bool:
+    return (target is None or str(target) == "-") and sys.stdout.isatty()

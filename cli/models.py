@@ -5,18 +5,23 @@ import json
 from typing import Annotated
 
 import typer
-from models.catalogue import Catalogue, ModelCard, ModelError
-from models.weights import locate
 from rich.table import Table
 
-from cli.console import ConfigOption, Failure, console, settings
+from cli.console import ConfigOption, Failure, JsonOption, console, examples, settings
+from models.catalogue import Catalogue, ModelCard, ModelError
+from models.weights import locate
 from serving.wiring import weights_dir
 
-app = typer.Typer(help="The models of the catalogue.", no_args_is_help=True)
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = typer.Typer(
+    name="models",
+    help="Which models exist, which may speak to people, and which are on this machine.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
 
 
-@app.command("list")
+@app.command("list", epilog=examples("crisis models list", "crisis models list --json"))
 def list_models(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List every model: may it speak to people, how big is it, is it here."""
     chosen, catalogue = settings(config), Catalogue.load()
@@ -33,9 +38,10 @@ def list_models(config: ConfigOption = None, as_json: JsonOption = False) -> Non
     console().print(f"weights are looked for in {weights_dir(chosen)}", markup=False)
 
 
-@app.command("show")
+@app.command("show", epilog=examples("crisis models show qwen2.5-7b-instruct-q4_k_m"))
 def show(
-    name: Annotated[str, typer.Argument(help="A name from `crisis models list`.")], config: ConfigOption = None
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `crisis models list`.")],
+    config: ConfigOption = None,
 ) -> None:
     """Print everything the catalogue knows of one model, as JSON."""
     try:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 import uvicorn
 
-from cli.console import ConfigOption, Failure, settings
+from cli.console import ConfigOption, DemoOption, Failure, settings
 from serving.http.app import create_app
 from serving.http.service import HttpOptions
 from serving.settings import Settings, SettingsError, check_open
@@ -16,11 +16,18 @@ from serving.wiring import build, demo_settings
 
 def serve(
     config: ConfigOption = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Use the embedded demo model. Never for real people.")] = False,
-    host: Annotated[str | None, typer.Option("--host", help="Overrides server.host.")] = None,
-    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Overrides server.port.")] = None,
+    demo: DemoOption = False,
+    host: Annotated[str | None, typer.Option("--host", metavar="ADDRESS", help="Overrides server.host.")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", metavar="PORT", min=0, max=65535, help="Overrides server.port; 0 takes a free one."),
+    ] = None,
 ) -> None:
-    """Start the service. It answers at once; the model joins when its weights are loaded (see /readyz)."""
+    """Start the service, until Ctrl-C or SIGTERM. It answers at once; the model joins when its weights are loaded.
+
+    Prints the address it listens on. /readyz says who answers and what is missing; `crisis doctor` how to mend it.
+    Anything but loopback needs at least one API key (`crisis config key`).
+    """
     chosen = listening(settings(config), host, port)
     chosen = demo_settings(chosen) if demo else chosen
     logging.basicConfig(level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -33,14 +40,14 @@ def serve(
     host = f"[{chosen.server.host}]" if ":" in chosen.server.host else chosen.server.host
     address = f"http://{host}:{listener.getsockname()[1]}"
     print(f"crisis: listening on {address}  (try it: {address}/  ready: {address}/readyz)", flush=True)
-    config = uvicorn.Config(
+    options = uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=int(chosen.server.shutdown_s),
         server_header=False,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    uvicorn.Server(options).run(sockets=[listener])
 
 
 def bound(host: str, port: int) -> socket.socket:
