@@ -9,6 +9,7 @@ import uvicorn
 
 from cli.console import ConfigOption, DemoOption, Failure, settings
 from serving.http.app import create_app
+from serving.http.server import server_config
 from serving.http.service import HttpOptions
 from serving.settings import Settings, SettingsError, check_open
 from serving.wiring import build, demo_settings
@@ -40,13 +41,7 @@ def serve(
     host = f"[{chosen.server.host}]" if ":" in chosen.server.host else chosen.server.host
     address = f"http://{host}:{listener.getsockname()[1]}"
     print(f"crisis: listening on {address}  (try it: {address}/  ready: {address}/readyz)", flush=True)
-    options = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=int(chosen.server.shutdown_s),
-        server_header=False,
-    )
+    options = server_config(app, log_level="warning", shutdown_s=int(chosen.server.shutdown_s))
     uvicorn.Server(options).run(sockets=[listener])
 
 

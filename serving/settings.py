@@ -126,6 +126,12 @@ def find_file(named: Path | None = None, environ: dict[str, str] | None = None) 
     return next((path for path in (Path(FILE_NAME), home / "crisis" / FILE_NAME) if path.is_file()), None)
 
 
+def data_folder(environ: dict[str, str] | None = None) -> Path:
+    """Where the service keeps what is large, by the XDG convention: $XDG_DATA_HOME/crisis."""
+    env = os.environ if environ is None else environ
+    return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "crisis"
+
+
 def load(file: Path | None = None) -> Settings:
     """The settings of a file (see find_file) and the environment. Raises SettingsError."""
     path = find_file(file)

@@ -5,12 +5,12 @@ the rest of the chain answers, and in the end the static replies do.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from models.catalogue import Catalogue, ModelCard, ModelError, require_allowed
-from models.weights import default_weights_dir, locate
-
+from models.weights import locate, verify
 from prompts.protocol import protocol_prefix
 from prompts.wording import Wording
 from safety_filter.helplines import Helplines
@@ -19,10 +19,11 @@ from serving.backend import Backend, BackendMisconfigured
 from serving.backends.claude import ClaudeBackend
 from serving.backends.static import StaticBackend
 from serving.chain import Chain, Deadlines
-from serving.llama.engine import LlamaEngine, LlamaSettings
+from serving.llama.engine import LlamaEngine
+from serving.llama.settings import LlamaSettings, Sampling
 from serving.respond import Composer, ReplyOptions, Responder
 from serving.service import Service
-from serving.settings import ClaudeEntry, LlamaEntry, Settings
+from serving.settings import ClaudeEntry, LlamaEntry, Settings, data_folder
 from serving.status import LinkStatus
 from shield.detect import Detector
 
@@ -113,6 +114,7 @@ def _llama(entry: LlamaEntry, settings: Settings, cards: Catalogue, status: Link
     card = cards.get(entry.model)
     require_allowed(card, allow_unapproved=settings.allow_unapproved)
     path = locate(card, weights_dir=weights_dir(settings), path=entry.path)
+    verify(path, card)
     engine = LlamaEngine(name=entry.name, model=card.name, settings=_llama_settings(entry, card, path))
     return Link(status, engine, engine)
 
@@ -126,10 +128,21 @@ def _llama_settings(entry: LlamaEntry, card: ModelCard, path: Path) -> LlamaSett
         flash_attention=entry.flash_attention,
         batch=entry.batch,
         queue=entry.queue,
+        system_role=card.system_role,
+        stop=card.stop,
+        sampling=_sampling(card),
         start_timeout_s=entry.start_timeout_s,
         stall_s=entry.stall_s,
         memory_limit_bytes=entry.memory_limit_mib * 2**20 if entry.memory_limit_mib else None,
     )
+
+
+def _sampling(card: ModelCard) -> Sampling:
+    """The catalogue's sampling for this model over the defaults; whole numbers where they are counted."""
+    plain: dict[str, Any] = asdict(Sampling())
+    counted = ("top_k", "repeat_last", "seed")
+    given = {name: int(value) if name in counted else value for name, value in card.sampling.items() if name in plain}
+    return Sampling(**plain | given)
 
 
 def _claude(entry: ClaudeEntry, settings: Settings, status: LinkStatus) -> Link:
@@ -150,4 +163,4 @@ def _claude(entry: ClaudeEntry, settings: Settings, status: LinkStatus) -> Link:
 
 def weights_dir(settings: Settings) -> Path:
     """Where weights are looked for."""
-    return settings.weights_dir or default_weights_dir()
+    return settings.weights_dir or data_folder() / "weights"

@@ -19,6 +19,7 @@ from eval.bench.sample import PROMPTS
 from prompts.protocol import protocol_prefix, system_prompt
 from serving.backend import Request
 from serving.http.app import create_app
+from serving.http.server import server_config
 from serving.http.service import HttpOptions
 from serving.llama.engine import LlamaEngine
 from serving.llama.settings import LlamaSettings, Sampling
@@ -141,7 +142,7 @@ def _served() -> Iterator[tuple[int, LlamaEngine]]:
     (engine,) = service.engines
     app = create_app(service, HttpOptions(), on_start=service.start, on_stop=service.stop)
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
+    server = uvicorn.Server(server_config(app, log_level="error"))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
     thread.start()
     try:
@@ -183,7 +184,7 @@ def _bare(settings: LlamaSettings, pipe: Connection) -> None:
     while (job := pipe.recv()) is not None:
         n_prompt, n_cached, n_generated = job
         text = [100 + n % 1000 for n in range(n_prompt)]
-        runtime.begin(text[:n_cached] + [5], room=n_generated)
+        runtime.begin([*text[:n_cached], 5], room=n_generated)
         runtime.evaluate(text[runtime.evaluated() : n_cached])
         began = time.perf_counter()
         with runtime.sampler(Sampling(temperature=0.7), []) as sampler:

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Response
 from eval.bench.sample import MESSAGE, SCRIPT
 from serving.backends.scripted import ScriptedBackend
 from serving.http.app import create_app
+from serving.http.server import server_config
 from serving.http.service import HttpOptions
 from serving.service import Service
 from serving.settings import Settings
@@ -55,4 +56,4 @@ def _one_answer() -> bytes:
 
 if __name__ == "__main__":
     app = service() if sys.argv[1] == "service" else bare()
-    uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
+    uvicorn.Server(server_config(app, port=int(sys.argv[2]), log_level="error")).run()

@@ -168,7 +168,7 @@ class Runtime:
 
     def sampler(self, sampling: Sampling, said: Sequence[int]) -> "Sampler":
         """Chooses tokens; `said` is the reply so far, which the repetition penalties count."""
-        return Sampler(self._context, sampling, said)
+        return Sampler(self._context, sampling, said, vocabulary=c.llama_vocab_n_tokens(self._vocab))
 
     def _token_text(self, token: int) -> str:
         text = c.llama_vocab_get_text(self._vocab, token) if token >= 0 else None
@@ -251,10 +251,10 @@ def supports_gpu() -> bool:
 class Sampler:
     """A chain of llama.cpp's own samplers. A context manager: the chain is C's memory."""
 
-    def __init__(self, context: Any, sampling: Sampling, said: Sequence[int]) -> None:
+    def __init__(self, context: Any, sampling: Sampling, said: Sequence[int], *, vocabulary: int) -> None:
         self._context = context
         self._chain = c.llama_sampler_chain_init(c.llama_sampler_chain_default_params())
-        for link in _links(sampling):
+        for link in _links(sampling, vocabulary):
             c.llama_sampler_chain_add(self._chain, link)
         for token in said:
             c.llama_sampler_accept(self._chain, token)
@@ -270,10 +270,10 @@ class Sampler:
         c.llama_sampler_free(self._chain)
 
 
-def _links(sampling: Sampling) -> list[Any]:
+def _links(sampling: Sampling, vocabulary: int) -> list[Any]:
     links = []
     if sampling.repeat_penalty != 1.0 or sampling.frequency_penalty:
-        penalties = (sampling.repeat_last, sampling.repeat_penalty, sampling.frequency_penalty, 0.0)
+        penalties = (vocabulary, sampling.repeat_last, sampling.repeat_penalty, sampling.frequency_penalty, 0.0)
         links.append(c.llama_sampler_init_penalties(*penalties))
     if sampling.temperature <= 0:
         return [*links, c.llama_sampler_init_greedy()]
