@@ -44,7 +44,7 @@ ABOUT_A_GOODBYE = (
     "Before any goodbye",
     "There's no goodbye",
 )
-ABOUT_A_GOODBYE_ES = ("Oigo a alguien que está diciendo adiós.", "Antes de cualquier adiós")
+ABOUT_A_GOODBYE_ES = ("Antes de cualquier adiós",)
 
 
 def words(text: str) -> list[str]:
