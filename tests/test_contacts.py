@@ -137,6 +137,8 @@ def test_a_line_given_beside_the_resources_is_verified() -> None:
         "Press your feet into the floor",
         "press 2 fingers on your wrist",
         "That was two, maybe three years ago",
+        "2019-2023년에 그랬어요. 9:30에 만나요.",
+        "2024年11月21日の9:30から、3時間",
     ],
 )
 @pytest.mark.parametrize("country", ["US", "GB", None])
@@ -159,6 +161,9 @@ def test_us_contacts_are_unknown_abroad(text: str, country: str | None) -> None:
         ("CL", "llama al *4141"),
         ("DE", "Ruf 0800 111 0 111 an, oder +49 800 1110111"),
         ("CN", "请拨打 12356 或 120"),
+        ("CN", "请拨打12356，或110"),
+        ("KR", "109번으로 전화하세요. 1577-0199번도 있어요."),
+        ("JP", "0120-279-338に電話してください。119でもいい。"),
     ],
 )
 def test_other_countries_numbers_pass_in_their_country(country: str, text: str) -> None:
