@@ -97,7 +97,7 @@ class Catalogue:
         return cls([*built_in, *own])
 
     def get(self, name: str) -> ModelCard:
-        """Raises UnknownModel, which names the models there are. Any name of a refused family gets that family's card."""
+        """Raises UnknownModel, which names the models there are. A name of a refused family gets its card."""
         if name in self._cards:
             return self._cards[name]
         refused = [card for card in self._cards.values() if card.status == "refused"]

@@ -19,7 +19,8 @@ from serving.llama.settings import LlamaSettings
 
 _CHUNK_BYTES = 1 << 16
 # How long a thread of llama.cpp spins for the others before it sleeps. With OpenMP's default, 300,000, busy neighbours
-# make prompts several times slower on two cores; with this few, a free machine loses nothing that could be measured.
+# make prompts several times slower on two cores. 0 (OMP_WAIT_POLICY=passive) makes generation on a free machine half as
+# fast from two threads up. With this few, neither was measurable.
 _SPIN_COUNT = "1000"
 _SECRET_PREFIXES = ("CRISIS_", "ANTHROPIC_")  # keys and settings: nothing that an engine needs to see
 
@@ -106,16 +107,7 @@ class Link:
 
 
 def _environment() -> dict[str, str]:
-    """The service's environment without its secrets; this very copy of the project is what the worker imports.
-
-    Threads that wait passively give their core away: with two busy processes beside it on two cores, the demo model read its
-    prompt at 51 tokens/s and wrote at 19, where threads that spin (OpenMP's default) had not finished 700 tokens in a minute.
-    """
-    env = {name: value for name, value in os.environ.items() if not name.startswith(# How long a thread of llama.cpp spins for the others before it sleeps. With OpenMP's default, 300,000, busy neighbours
-# make prompts several times slower on two cores; with this few, a free machine loses nothing that could be measured.
-_SPIN_COUNT = "1000"
-_SECRET_PREFIXES)}
-    env.setdefault("OMP_WAIT_POLICY", "passive")
-    root = str(Path(serving.__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (root, env.get("PYTHONPATH"))))
+    """The service's environment without its secrets; this very copy of the project is what the worker imports."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(_SECRET_PREFIXES)}
+    path = os.pathsep.join(filter(None, (str(Path(serving.__file__).parent.parent), env.get("PYTHONPATH"))))
     return {"GOMP_SPINCOUNT": _SPIN_COUNT} | env | {"PYTHONPATH": path}

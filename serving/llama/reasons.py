@@ -5,6 +5,7 @@ of a person is in it.
 """
 
 import signal
+from pathlib import Path
 
 NO_MEMORY = "not enough memory for this model and context"
 NOT_GGUF = "the model file is not a GGUF file"
@@ -53,6 +54,15 @@ def rank(reason: str) -> int:
     """Lower is nearer to the cause."""
     reasons = [known for _, known in _SIGNS]
     return reasons.index(reason) if reason in reasons else len(reasons)
+
+
+def of_fault(fault: BaseException) -> str:
+    """A fault of our own in the worker: its type and place, never its words, which may quote what it choked on."""
+    at = fault.__traceback__
+    while at and at.tb_next:
+        at = at.tb_next
+    where = f" in {Path(at.tb_frame.f_code.co_filename).name}, line {at.tb_lineno}" if at else ""
+    return f"the worker broke with {type(fault).__name__}{where}"
 
 
 def of_exit(returncode: int | None) -> str:

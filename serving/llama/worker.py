@@ -339,11 +339,13 @@ def main() -> None:
     threading.Thread(target=listen, args=(sys.stdin.buffer, desk, outlet), daemon=True).start()
     try:
         worker = Worker(LlamaSettings.from_json(first["settings"]), desk, outlet)
+        outlet.send({"e": "ready", "info": asdict(worker.info)})
+        worker.run()
     except LoadFailure as failure:
         outlet.send({"e": "failed", "reason": str(failure)})
-        os._exit(1)
-    outlet.send({"e": "ready", "info": asdict(worker.info)})
-    worker.run()
+    except Exception as fault:  # noqa: BLE001 - the process's edge: a traceback could show a person's text
+        outlet.send({"e": "failed", "reason": reasons.of_fault(fault)})
+    os._exit(_FATAL_EXIT)  # at once: the other thread sits in a read that an orderly end would wait for
 
 
 if __name__ == "__main__":
