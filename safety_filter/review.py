@@ -1,4 +1,4 @@
-"""Judges one sentence of a reply: in every reading, together with what stands before it, and as an answer to the person.
+"""Judges one sentence of a reply: in every reading, with what stands before it, and as an answer to the person.
 
 Rules are data (`rules/*.toml`). Their tags say how a match counts:
 `cut`            leaving the sentence out is enough (without it a match blocks the reply);
@@ -10,20 +10,28 @@ Rules are data (`rules/*.toml`). Their tags say how a match counts:
 Errors: RuleError for rules that cannot be used. `review` itself catches nothing: a crash must reach the caller.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import Protocol
 
 from safety_filter import shape
 from safety_filter.verdict import Severity, Violation
+from textrules.language import identify
 from textrules.matcher import Hit, Matcher
 from textrules.normalise import fold, views
 from textrules.rules import Rule, RuleError, load
 
+_JUDGED = frozenset(["en", "es", "pt", "fr", "de"])
 _NEIGHBOURS = 240
+_SURE_WORDS = 8
+_QUOTED_CHARACTERS = 160
 _USER_CHARACTERS = 4000
-_LEADING = " \t\r\n\"'*-([{#>_~•·–"
-_TRAILING = " \t\r\n\"'*_.!…。！)]}~"
+_LEADING = " \t\r\n\"'*-(_~•·–"
+_TRAILING = " \t\r\n\"'*_.!…。！)~"
+_QUOTE = re.compile(rf"[\"“]([^\"“”]{{2,{_QUOTED_CHARACTERS}}})[\"”]")
+_CONTRACTED = re.compile(r"(?<=[A-Za-z])['’](d|ll|ve)\b", re.IGNORECASE)
+_SPELLED_OUT = {"d": " would", "ll": " will", "ve": " have"}
 _START, _END = "xbos ", " xeos"
 _STOPS = str.maketrans({".": ",", "!": ",", "…": ",", "。": ",", "！": ",", "\n": ","})
 
@@ -38,11 +46,10 @@ class Verified(Protocol):
 class Reviewer:
     """All rules compiled once. `review` is pure; use one object from one thread at a time."""
 
-    def __init__(self, rules: Sequence[Rule], *, identify: Callable[[str], str | None] | None = None) -> None:
+    def __init__(self, rules: Sequence[Rule]) -> None:
         self._matcher = Matcher([rule for rule in rules if not rule.category.startswith("user.")])
         self._person = Matcher([rule for rule in rules if rule.category.startswith("user.")])
         self._joined = frozenset(rule.id for rule in rules if "joined" in rule.tags)
-        self._identify = identify
         _check_tags(rules)
 
     @classmethod
@@ -57,12 +64,13 @@ class Reviewer:
             return ()
         found = [_violation(rule) for rule in self._rules_broken(sentence, before, user)]
         found.extend(shape.faults(sentence, before))
+        found.extend(_foreign(sentence, before, user, language))
         if allowed.unknown(sentence):
             found.append(Violation("contact.not-verified", "invented_contact", "cut"))
         return tuple(dict.fromkeys(found))
 
     def _rules_broken(self, sentence: str, before: str, user: str) -> Iterable[Rule]:
-        readings = _readings(sentence)
+        readings = _readings(_without_quotes(sentence, user))
         hits = [hit.rule for text in readings for hit in self._matcher.hits(text)]
         hits.extend(self._across(before, readings[0]))
         if not hits:
@@ -94,9 +102,49 @@ def load_rules() -> tuple[Rule, ...]:
     return load(sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name))
 
 
+def _foreign(sentence: str, before: str, user: str, language: str) -> Iterable[Violation]:
+    """A sentence that this filter cannot judge, or that the person may not be able to read.
+
+    A short Latin sentence says too little about its language: it is read on from what stands before it.
+    """
+    text = sentence
+    if sentence.isascii() or _latin(sentence):
+        if sentence.count(" ") < _SURE_WORDS:
+            text = before[-_NEIGHBOURS:] + sentence
+        if text.count(" ") < _SURE_WORDS:
+            return
+    spoken = identify(text)
+    if spoken is None or (spoken in _JUDGED and spoken == language[:2].lower()):
+        return
+    if spoken not in _JUDGED:
+        yield Violation("language.not-judged", "wrong_language", "block")
+    elif spoken != identify(user):
+        yield Violation("language.not-the-persons", "wrong_language", "block")
+
+
+def _latin(sentence: str) -> bool:
+    return not any(char.isalpha() and ord(char) > 0x24F for char in sentence)
+
+
+def _without_quotes(sentence: str, user: str) -> str:
+    """The sentence without the person's own words where it quotes them: a quotation claims nothing."""
+    if '"' not in sentence and "“" not in sentence:
+        return sentence
+    said = fold(_encodable(user[-_USER_CHARACTERS:])).text
+
+    def put(quote: re.Match[str]) -> str:
+        words = fold(_encodable(quote[1])).text.strip(" .,!?")
+        return '"…"' if words and words in said else quote[0]
+
+    return _QUOTE.sub(put, sentence)
+
+
 def _readings(sentence: str) -> list[str]:
     plain = _encodable(sentence)
     texts = [_marked(view.text) for view in views(plain)]
+    if _CONTRACTED.search(plain):
+        spelled = _CONTRACTED.sub(lambda match: _SPELLED_OUT[match[1].lower()], plain)
+        texts.append(_marked(fold(spelled).text))
     for hidden in shape.decoded(plain):
         texts.append(_marked(fold(hidden).text))
     return texts

@@ -13,6 +13,9 @@ _RUN = re.compile(r"([^\W\d_])\1{6,}")
 _LONG_WORD = 45
 _LOOP_WORDS = 9
 _REPEAT_CHARACTERS = 16
+_ECHO_CHARACTERS = 6
+_SPEECHLESS_WORDS = 9
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{4,}")
 # Words that almost every sentence of a language we judge has one of: text without any may be in code.
 _COMMON_WORDS = (
     "a about after again ahora al all am an and any aqui are as at au auf avec back be because been "
@@ -26,21 +29,56 @@ _COMMON_WORDS = (
     "what when where which while who why will wir with would y ya yes you your youre zu "
 )
 _COMMON = frozenset(_COMMON_WORDS.split())
+_PAIR = 2
+_ENGLISH = frozenset(["the", "of", "and", "is", "was", "in", "with", "for", "to", "by", "are", "were"])
+# An English sentence of some length that has none of these is about something else than the person.
+_SOMEBODY_WORDS = (
+    "you your yours yourself i me my mine we us our someone somebody anyone people person they them their he him his "
+    "she her who friend friends family mother father mom dad sister brother child children partner counselor doctor "
+    "pain hurt hurting hurts feel feeling feelings feels grief alone safe safety help crisis support talk call text "
+    "line lifeline night tonight life live living alive suicide suicidal death die dying sleep hope guilt shame loss "
+    "god jesus stay breathe breath here now emergency"
+)
+_FACTUAL = re.compile(r"[a-z,] [A-Z][a-z]{2,}|\b1\d{3}\b|\b20\d\d\b|\d%")
+_SOMEBODY = frozenset(_SOMEBODY_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def faults(sentence: str, before: str) -> Iterator[Violation]:
     """What is wrong with how the sentence is built."""
     bare = sentence.strip()
-    if len(bare) >= _REPEAT_CHARACTERS and bare in before:
+    if _repeats(bare, before):
         yield Violation("loop.repeated-sentence", "gibberish", "cut")
     words = bare.split()
+    yield from _senseless(bare)
     if len(words) >= _LOOP_WORDS and _loops(words):
         yield Violation("loop.repeated-words", "gibberish", "block")
     if _RUN.search(bare) or any(len(word) > _LONG_WORD and "/" not in word for word in words):
         yield Violation("gibberish.not-words", "gibberish", "block")
     if any("\ud800" <= char <= "\udfff" or char == "\ufffd" for char in bare if char > "\ud7ff"):
         yield Violation("gibberish.broken-characters", "gibberish", "cut")
+
+
+def _repeats(bare: str, before: str) -> bool:
+    if len(bare) >= _REPEAT_CHARACTERS:
+        return bare in before
+    return len(bare) >= _ECHO_CHARACTERS and before.rstrip().endswith(bare)
+
+
+def _senseless(bare: str) -> Iterator[Violation]:
+    """Letters that are no words, and text that speaks neither to nor of anyone."""
+    words = [word.lower() for word in _WORD.findall(bare)]
+    if len(words) < _PAIR:
+        return
+    known = _COMMON.intersection(words)
+    if not known and sum(1 for word in words if _CONSONANTS.search(word)) >= _PAIR:
+        yield Violation("gibberish.not-words", "gibberish", "block")
+    if len(words) < _SPEECHLESS_WORDS or not words[0].isascii():
+        return
+    if not known:
+        yield Violation("gibberish.no-common-word", "gibberish", "cut")
+    elif len(known & _ENGLISH) >= _PAIR and _SOMEBODY.isdisjoint(words) and _FACTUAL.search(bare):
+        yield Violation("unrelated.speaks-to-nobody", "unrelated", "cut")
 
 
 def _loops(words: list[str]) -> bool:
