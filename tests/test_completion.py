@@ -6,6 +6,7 @@ import pytest
 from safety_filter.completion import SMS_CHARACTERS, Mode, languages, resource_text
 from safety_filter.contacts import Contacts
 from safety_filter.helplines import Helplines
+from safety_filter.review import Reviewer
 
 TABLE = Helplines.load()
 LEVELS = ("none", "low", "moderate", "high", "imminent")
@@ -217,3 +218,24 @@ def test_a_line_for_the_persons_situation_is_named_once() -> None:
     assert "press 1 or text 838255" in text
     assert "Veterans" not in written(audiences=frozenset({"veteran"}), kind="third_party")
     assert "Veterans" not in written(audiences=frozenset({"veteran"}), level="imminent")
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_the_filter_lets_our_own_words_pass(language: str) -> None:
+    reviewer = Reviewer.load()
+    modes: tuple[Mode, ...] = ("full", "reminder", "live", "quiet")
+    seen: set[str] = set()
+    for country, mode, level, kind, channel, variant in itertools.product(
+        ("US", "PE", None), modes, ("low", "high", "imminent"), KINDS, ("chat", "sms"), range(4)
+    ):
+        allowed = Contacts.of(TABLE.resources(country, language=language))
+        text = written(country, mode=mode, level=level, kind=kind, language=language, channel=channel, variant=variant)
+        before = ""
+        for sentence in re.split(r"(?<=[.!?”»]) ", text):
+            if sentence not in seen:
+                found = reviewer.review(
+                    sentence, before=before, user="I want to die", language=language, allowed=allowed
+                )
+                assert found == (), sentence
+            seen.add(sentence)
+            before += sentence + " "

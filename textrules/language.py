@@ -27,6 +27,7 @@ _PLAIN = str.maketrans(
     "áàâãäåçéèêëíìîïñóòôõöúùûüýÿăąćčďęěğıłńňőřśşșšťţțůűźżž", "aaaaaaceeeeiiiinooooouuuuyyaaccdeegilnnorsssstttuuzzz"
 )
 _MARKS = re.compile("[’‘ʼ´`]")
+_WEB = re.compile(r"(?:https?://|www\.)\S+|\.(?:com|org|net)\b")  # "com" is a Portuguese word
 
 _BLOCKS: tuple[tuple[int, int, str], ...] = (
     (0x0060, 0x007F, "latin"), (0x00D0, 0x024F, "latin"), (0x0370, 0x03FF, "el"), (0x0400, 0x052F, "cyrillic"),
@@ -76,7 +77,7 @@ _LETTER_VOTES = {
 
 def identify(text: str) -> str | None:
     """The ISO 639-1 code of the language of `text`, or None when unsure: too short, only a name, or not known here."""
-    sample = text[:_SAMPLE].lower()
+    sample = _WEB.sub(" ", text[:_SAMPLE].lower())
     if not sample.isascii():
         sample = _MARKS.sub("'", sample)
         if _FOREIGN.search(sample):
