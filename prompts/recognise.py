@@ -80,6 +80,8 @@ _TOPICS = {
 }
 _NO = re.compile(r"(?:no+|nope|nah|na|not really|no really|que no|nein|non|nao)[ .!…]*")
 
+_YES = re.compile(r"(?:y+e+s+|yeah|yep|yea|yup|ya|i am|i do|si+|sim|oui|ja|claro)[ .!…]*")
+
 
 def says_ai(text: str) -> bool:
     """Whether the text says that an AI writes it, in any of our languages; "I'm not an AI" is no disclosure."""
@@ -106,3 +108,8 @@ def questions_asked(text: str) -> frozenset[str]:
 def bare_no(text: str) -> bool:
     """Whether the message is nothing but a no, which means opposite things after different questions."""
     return _NO.fullmatch(plain(text)) is not None
+
+
+def bare_yes(text: str) -> bool:
+    """Whether the message is nothing but a yes."""
+    return _YES.fullmatch(plain(text)) is not None

@@ -197,11 +197,8 @@ class Wording:
         for signal in SIGNALS:
             if signal not in present or (level == "none" and signal not in _ALSO_WITHOUT_CRISIS):
                 continue
-            pool = words.pool("signal", signal)
-            if signal == "denies":
-                unclear = words.pool("signal", "denies_unclear")
-                pool = unclear if _unclear(said, previous, unclear) else pool
-            if signal in _OF_THE_LAST_TURN or not any(_used(line, previous) for line in pool):
+            pool = words.pool("signal", _answer(words, signal, said, previous))
+            if pool and (signal in _OF_THE_LAST_TURN or not any(_used(line, previous) for line in pool)):
                 return choose(pool, variant, previous)
         return ""
 
@@ -259,13 +256,27 @@ def _used(line: str, previous: str) -> bool:
     return bool(previous) and recognise.plain(line) in recognise.plain(previous)
 
 
-def _unclear(said: str, previous: str, checks: Pool) -> bool:
-    """Whether a bare no answers several questions at once, and hasn't been asked about yet."""
-    if not recognise.bare_no(said) or not checks or any(_used(line, previous) for line in checks):
-        return False
+def _answer(words: Tongue, signal: str, said: str, previous: str) -> str:
+    """The cell that answers a bare yes or no: it means opposite things after "are you safe?" and "suicide?".
+
+    After both at once it is asked about, once; after neither, it answers something else, and no line is due ("").
+    """
+    bare = recognise.bare_no if signal == "denies" else recognise.bare_yes
+    if signal not in ("denies", "affirms") or not bare(said):
+        return signal
+    asked = recognise.questions_asked(_last_reply(previous))
+    if "safety" not in asked:
+        return signal if asked else ""
+    check = f"{signal}_unclear"
+    if len(asked) > 1 and not any(_used(line, previous) for line in words.pool("signal", check)):
+        return check
+    return "not_safe" if signal == "denies" else "is_safe" if len(asked) == 1 else signal
+
+
+def _last_reply(previous: str) -> str:
+    """Our last reply, where `previous` has one to a line; otherwise as much of the end as one reply takes."""
     last = previous.rstrip().rsplit("\n", 1)[-1]
-    asked = recognise.questions_asked(last if "?" in last else previous[-_ABOUT_ONE_REPLY:])
-    return "safety" in asked and len(asked) > 1
+    return last if "?" in last else previous[-_ABOUT_ONE_REPLY:]
 
 
 def _minutes(level: str, kind: str) -> bool:

@@ -319,14 +319,45 @@ def test_offering_faith(text: str, offered: bool) -> None:
     assert WORDS.offers_faith(text) is offered
 
 
-def test_an_unclear_no_is_asked_about_once() -> None:
-    asked = "You sound emptied out. Are you safe right now? Do you think of ending your life? What took the most?"
-    first = WORDS.signal_line({"denies"}, "en", 0, previous=asked, said="No.")
+SAFE = "You sound emptied out. Are you safe right now? What took the most?"
+BOTH = "You sound emptied out. Are you safe right now? Do you think of ending your life? What took the most?"
+
+
+def cell_of(line: str) -> str:
+    return next((cell for code, cell, known in LINES if known == line), "")
+
+
+@pytest.mark.parametrize(
+    ("signal", "said", "previous", "cell"),
+    [
+        ("denies", "No.", SAFE, "signal.not_safe"),
+        ("denies", "nope", BOTH, "signal.denies_unclear"),
+        ("denies", "no", "Thank you. Are you thinking about suicide?", "signal.denies"),
+        ("denies", "no", "Who could come to you?", ""),
+        ("denies", "no, I'm safe, it was a bad joke", BOTH, "signal.denies"),
+        ("denies", "no", f"{BOTH}\nThank you. Are you safe right now?", "signal.not_safe"),
+        ("denies", "no", f"{SAFE}\nThank you. Are you thinking of acting on it tonight?", "signal.denies"),
+        ("affirms", "yes", SAFE, "signal.is_safe"),
+        ("affirms", "yeah.", BOTH, "signal.affirms_unclear"),
+        ("affirms", "Yes", "Is this about suicide?", "signal.affirms"),
+        ("affirms", "yes", "Could someone come?", ""),
+        ("affirms", "yes I am going to do it", BOTH, "signal.affirms"),
+    ],
+)
+def test_a_bare_answer_is_read_by_the_question_it_answers(signal: str, said: str, previous: str, cell: str) -> None:
+    assert cell_of(WORDS.signal_line({signal}, "en", 0, previous=previous, said=said)) == cell
+
+
+@pytest.mark.parametrize("language", FULL)
+def test_an_unclear_answer_is_asked_about_once_and_then_read_as_the_worse_one(language: str) -> None:
+    both = WORDS.opening(level="moderate", kind="despair", language=language, variant=0, ask_safety=True)
+    first = WORDS.signal_line({"denies"}, language, 0, previous=both, said="no")
     assert recognise.questions_asked(first) == {"safety"}
-    again = WORDS.signal_line({"denies"}, "en", 0, previous=f"{asked}\n{first}", said="no")
-    assert "believe" in again
-    assert "believe" in WORDS.signal_line({"denies"}, "en", 0, previous=asked, said="No, I'm safe, I promise")
-    assert "believe" in WORDS.signal_line({"denies"}, "en", 0, previous=f"{asked}\nAre you safe right now?", said="no")
+    assert (
+        cell_of(WORDS.signal_line({"denies"}, language, 0, previous=f"{both} {first}", said="no")) == "signal.not_safe"
+    )
+    yes = WORDS.signal_line({"affirms"}, language, 0, previous=both, said="si" if language == "es" else "yes")
+    assert recognise.questions_asked(yes) == {"suicide"}
 
 
 def test_what_the_person_just_said_is_answered_first() -> None:
