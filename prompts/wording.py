@@ -100,31 +100,34 @@ class Wording:
         ask_safety: bool,
         previous: str = "",
         emergency: str = "",
+        said: str = "",
     ) -> str:
         """The first one to three sentences of a reply: one of hearing, then the safety question where it is asked.
 
+        Asked in an earlier reply already, it comes in other words; just answered with a bare no (`said` is the person's
+        last message), the level's next question takes its place.
         In danger of minutes the emergency call comes first; `emergency` is the number, "" for an unknown country.
         The result is "" where the next speaker should simply begin: level none, or later turns with all lines used.
         """
         words = self.tongue(language)
+        question = ""
+        if ask_safety and recognise.bare_no(said) and recognise.asks_safety(_last_reply(previous)):
+            question = self.next_question(level=level, kind=kind, language=language, variant=0, previous=previous)
+        elif ask_safety:
+            question = _safety(words, kind, variant, previous)
         if _minutes(level, kind):
-            return self._urgent(words, kind, variant, previous, emergency, ask_safety)
+            return _join(_urgent(words, kind, variant, previous, emergency, ask_safety), question)
         if ask_safety:
             topic = _topic(kind, categories)
             hearing = choose(words.pool("hearing", topic, "unknown"), variant, previous)
             naming = words.pool("naming", topic, *(["unknown"] if topic in _HINTED else []))
-            return _join(hearing, _safety(words, kind), choose(naming, variant, previous))
+            return _join(
+                hearing, question, choose(naming, variant, previous) if recognise.asks_safety(question) else ""
+            )
         if level == "none" or kind == "none":
             return ""
         later = words.pool("later", "third_party" if kind == "third_party" else "self", "self")
         return choose(_unused(later, previous), variant)
-
-    def _urgent(self, words: Tongue, kind: str, variant: int, previous: str, emergency: str, ask_safety: bool) -> str:
-        section = "urgent" if ask_safety else "urgent_later"
-        pool = words.pool(section, kind, "self")
-        number = words.emergency(emergency)
-        first = choose([line.replace("{emergency}", number) for line in pool], variant, previous)
-        return _join(first, _safety(words, kind) if ask_safety else "")
 
     def static_reply(
         self,
@@ -303,8 +306,17 @@ def _band(level: str, kind: str) -> str:
     return level if level in ("high", "imminent") else "steady"
 
 
-def _safety(words: Tongue, kind: str) -> str:
-    question: str = words.tables["question"]["safety_third_party" if kind == "third_party" else "safety"]
+def _urgent(words: Tongue, kind: str, variant: int, previous: str, emergency: str, first: bool) -> str:
+    pool = words.pool("urgent" if first else "urgent_later", kind, "self")
+    number = words.emergency(emergency)
+    return choose([line.replace("{emergency}", number) for line in pool], variant, previous)
+
+
+def _safety(words: Tongue, kind: str, variant: int, previous: str) -> str:
+    name = "safety_third_party" if kind == "third_party" else "safety"
+    question: str = words.tables["question"][name]
+    if _used(question, previous):
+        return choose(words.pool("question", f"{name}_again", name), variant, previous)
     return question
 
 

@@ -360,6 +360,38 @@ def test_an_unclear_answer_is_asked_about_once_and_then_read_as_the_worse_one(la
     assert recognise.questions_asked(yes) == {"suicide"}
 
 
+@pytest.mark.parametrize("language", FULL)
+@pytest.mark.parametrize("kind", ["direct", "third_party"])
+def test_the_safety_question_is_never_repeated_word_for_word(language: str, kind: str) -> None:
+    previous, asked = "", set()
+    for level in ("low", "moderate", "high"):
+        text = WORDS.opening(
+            level=level,
+            kind=kind,
+            language=language,
+            variant=2,
+            ask_safety=True,
+            previous=previous,
+            said="and now this",
+        )
+        assert recognise.asks_safety(text)
+        asked.add(re.split(r"(?<=[.?!])\s", text)[1])
+        previous += f"{text}\n"
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("language", FULL)
+@pytest.mark.parametrize("level", CRISIS)
+def test_whoever_just_said_they_are_not_safe_is_not_asked_that_again(level: str, language: str) -> None:
+    first = WORDS.opening(level="low", kind="direct", language=language, variant=0, ask_safety=True)
+    text = WORDS.opening(
+        level=level, kind="direct", language=language, variant=0, ask_safety=True, previous=first, said="No."
+    )
+    assert not recognise.asks_safety(text)
+    assert recognise.questions_asked(text)
+    assert text.count("?") == 1
+
+
 def test_what_the_person_just_said_is_answered_first() -> None:
     assert WORDS.says_ai(WORDS.signal_line({"veteran", "asks_if_human"}, "en", 0), "en")
     assert WORDS.signal_line({"declines_faith", "farmer"}, "en", 0) == "Understood."
