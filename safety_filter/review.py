@@ -32,6 +32,7 @@ _TRAILING = " \t\r\n\"'*_.!…。！)~"
 _QUOTE = re.compile(rf"[\"“]([^\"“”]{{2,{_QUOTED_CHARACTERS}}})[\"”]")
 _CONTRACTED = re.compile(r"(?<=[A-Za-z])['’](d|ll|ve)\b", re.IGNORECASE)
 _SPELLED_OUT = {"d": " would", "ll": " will", "ve": " have"}
+_STOP = re.compile(r"[.!?…。！？]+")
 _START, _END = "xbos ", " xeos"
 _STOPS = str.maketrans({".": ",", "!": ",", "…": ",", "。": ",", "！": ",", "\n": ","})
 
@@ -70,7 +71,7 @@ class Reviewer:
         return tuple(dict.fromkeys(found))
 
     def _rules_broken(self, sentence: str, before: str, user: str) -> Iterable[Rule]:
-        readings = _readings(_without_quotes(sentence, user))
+        readings = marked_readings(_without_quotes(sentence, user))
         hits = [hit.rule for text in readings for hit in self._matcher.hits(text)]
         hits.extend(self._across(before, readings[0]))
         if not hits:
@@ -84,11 +85,14 @@ class Reviewer:
         tail = before[-_NEIGHBOURS:].rstrip()
         if not tail:
             return []
-        open_end = tail[-1].isalnum() or tail[-1] in ",:;-"
-        head = _leading(fold(_encodable(tail)).text.translate(_STOPS))
+        unfinished = tail[-1].isalnum() or tail[-1] in ",:;-"
+        said = _STOP.split(tail)[-1] if unfinished else tail
+        head = fold(_encodable(said)).text.translate(_STOPS).strip(_LEADING)
+        if not head:
+            return []
         border = len(_START) + len(head) + 1
         hits = self._matcher.hits(f"{_START}{head} {reading.removeprefix(_START)}")
-        return [hit.rule for hit in hits if _crosses(hit, border) and (open_end or hit.rule.id in self._joined)]
+        return [hit.rule for hit in hits if _crosses(hit, border) and (unfinished or hit.rule.id in self._joined)]
 
     def _asked(self, user: str) -> frozenset[str]:
         """What the person's message is about, by the `user.` rules."""
@@ -139,7 +143,7 @@ def _without_quotes(sentence: str, user: str) -> str:
     return _QUOTE.sub(put, sentence)
 
 
-def _readings(sentence: str) -> list[str]:
+def marked_readings(sentence: str) -> list[str]:
     plain = _encodable(sentence)
     texts = [_marked(view.text) for view in views(plain)]
     if _CONTRACTED.search(plain):
