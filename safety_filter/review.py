@@ -50,7 +50,7 @@ class Reviewer:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._matcher = Matcher([rule for rule in rules if not rule.category.startswith("user.")])
         self._person = Matcher([rule for rule in rules if rule.category.startswith("user.")])
-        self._joined = frozenset(rule.id for rule in rules if "joined" in rule.tags)
+        self._across_stops = Matcher([rule for rule in rules if "joined" in rule.tags])
         _check_tags(rules)
 
     @classmethod
@@ -91,8 +91,9 @@ class Reviewer:
         if not head:
             return []
         border = len(_START) + len(head) + 1
-        hits = self._matcher.hits(f"{_START}{head} {reading.removeprefix(_START)}")
-        return [hit.rule for hit in hits if _crosses(hit, border) and (unfinished or hit.rule.id in self._joined)]
+        matcher = self._matcher if unfinished else self._across_stops
+        hits = matcher.hits(f"{_START}{head} {reading.removeprefix(_START)}")
+        return [hit.rule for hit in hits if _crosses(hit, border)]
 
     def _asked(self, user: str) -> frozenset[str]:
         """What the person's message is about, by the `user.` rules."""
