@@ -63,7 +63,7 @@ _TOPICS = {
     ),
     "suicide": _asking(
         r"suicid\w*|suizid\w*|kill(?:ing)? yourself|end(?:ing)? your life|your own death|tu propia muerte",
-        r"want(?:ing|ed)? to die|thoughts of dying|morir|morrer|mourir|sterben|morire",
+        r"want(?:ing|ed)? to die|thoughts of dying|morir|morrer|mourir|sterben|dir das leben zu nehmen|morire",
         r"quitarte la vida|matarte|(?:acabar|terminar) con tu vida|pensees suicidaires",
     ),
     "tonight": _asking(
@@ -71,7 +71,7 @@ _TOPICS = {
     ),
     "means": _asking(r"within (?:their )?reach|might use|keep it for now|a (?:su|tu) alcance|a mano|guardarlo"),
     "done": _asking(
-        r"already (?:done|hurt|taken)|hurt yourself already|done anything to hurt|has hecho|hiciste algo|te has hecho"
+        r"already (?:done|hurt|taken|do)|done anything to hurt|has hecho|hiciste algo|te has hecho"
     ),
     "screen": _asking(
         r"see this screen|safe for you to write|reading along|screen yours|ver esta pantalla|escribir aqui sin peligro",
