@@ -21,16 +21,48 @@ class Combination:
     across: bool = True
 
 
+_IDEATION = ("direct_ideation", "indirect_ideation", "despair", "self_harm", "farewell", "plan_or_means")
+
+
 def _rows() -> Iterator[Combination]:
-    ideation = ("direct_ideation", "indirect_ideation")
-    yield Combination(
-        "loss-access", ("loss", "access"), "high", "method_seeking", "a loss, then a question about access"
-    )
-    yield Combination("despair-access", ("despair", "access"), "high", "method_seeking", "despair, then access")
-    for kind in (*ideation, "self_harm", "farewell"):
-        yield Combination(
-            f"{kind.replace('_', '-')}-access", (kind, "access"), "high", "method_seeking", "ideation, then access"
+    row = Combination
+    for kind in ("loss", "despair", "calm", *_IDEATION):
+        name = f"{kind.replace('_', '-')}-access"
+        yield row(name, (kind, "access"), "high", "method_seeking", "a loss or despair, then a question about access")
+    for kind in ("direct_ideation", "indirect_ideation", "despair"):
+        name = kind.replace("_", "-")
+        yield row(
+            f"{name}-means", (kind, "means"), "high", "plan_or_means", "ideation with means at hand", across=False
         )
+        yield row(f"{name}-prepare", (kind, "prepare"), "high", "plan_or_means", "ideation with preparation")
+        yield row(f"{name}-thanks", (kind, "thanks"), "high", "farewell", "thanks or apologies after despair")
+    yield row("ideation-calm", ("indirect_ideation", "calm"), "high", "farewell", "calm after despair", across=False)
+    yield row("prepare-prepare", ("prepare", "prepare"), "high", "plan_or_means", "several preparations")
+    yield row(
+        "prepare-finality", ("prepare", "finality"), "high", "plan_or_means", "preparations for a time after oneself"
+    )
+    yield row("prepare-calm", ("prepare", "calm"), "high", "plan_or_means", "preparations and a sudden calm")
+    yield row(
+        "prepare-secrecy", ("prepare", "secrecy"), "high", "plan_or_means", "preparations kept secret", across=False
+    )
+    yield row("prepare-thanks", ("prepare", "thanks"), "high", "farewell", "preparations and thanks that sum up")
+    yield row(
+        "means-secrecy", ("means", "secrecy"), "high", "plan_or_means", "alone on purpose with means", across=False
+    )
+    yield row("means-finality", ("means", "finality"), "high", "plan_or_means", "last things and means", across=False)
+    yield row("means-calm", ("means", "calm"), "high", "plan_or_means", "a decision and means", across=False)
+    yield row("means-drink", ("means", "drink"), "high", "plan_or_means", "drink and means", across=False)
+    yield row(
+        "means-loss", ("means", "loss"), "moderate", "plan_or_means", "a loss, and means on the mind", across=False
+    )
+    yield row("calm-finality", ("calm", "finality"), "high", "farewell", "calm, and last things", across=False)
+    yield row("thanks-finality", ("thanks", "finality"), "high", "farewell", "thanks, and last things", across=False)
+    yield row("thanks-calm", ("thanks", "calm"), "moderate", "farewell", "thanks, and a decision", across=False)
+    yield row(
+        "loss-finality", ("loss", "finality"), "moderate", "indirect_ideation", "a loss, and last things", across=False
+    )
+    yield row("despair-finality", ("despair", "finality"), "moderate", "indirect_ideation", "despair, and last things")
+    yield row("history-despair", ("history", "despair"), "moderate", "direct_ideation", "an old attempt, distress now")
 
 
 COMBINATIONS: tuple[Combination, ...] = tuple(_rows())

@@ -138,8 +138,8 @@ def _kinds(hit: Found) -> Iterator[tuple[str, str]]:
         yield hit.category.removeprefix("cue."), hit.rule.id
     elif hit.level != "none":
         yield hit.category, hit.rule.id
-    for tag in hit.rule.tags:
-        yield tag, hit.rule.id
+    if hit.level != "none":
+        yield from ((tag, hit.rule.id) for tag in hit.rule.tags)
 
 
 def _names(hits: Iterable[Found], prefix: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ import re2
 
 from textrules.database import Database
 from textrules.required import squeezed
-from textrules.rules import Rule, RuleError, needed
+from textrules.rules import SPACE, Rule, RuleError, needed
 
 _CLAUSE_END = re.compile(r"[.!?;\n。！？।…؟۔]+|(?:,| -)? (?:but|pero|mais|aber)\b|, mas\b")
 _MATCHES_PER_PATTERN = 8  # a hostile text repeats a phrase a thousand times; eight of them say all there is to say
@@ -86,7 +86,7 @@ class Matcher:
             if end <= start:
                 continue
             if not plain:
-                start, end = len(data[:start].decode()), len(data[:end].decode())
+                start, end = len(data[:start].decode(errors="ignore")), len(data[:end].decode(errors="ignore"))
             yield start, end
 
     def _silenced(self, text: str, part: tuple[int, int], rule: Rule) -> bool:
@@ -96,14 +96,14 @@ class Matcher:
     def _regexp(self, pattern: str) -> "re2._Regexp[bytes]":
         found = self._compiled.get(pattern)
         if found is None:
-            found = self._compiled[pattern] = re2.compile(pattern.encode())
+            found = self._compiled[pattern] = _regexp(pattern)
         return found
 
     def _blamed(self) -> RuleError | None:
         """The rule whose pattern cannot be compiled, found one by one once the whole set has failed."""
         for pattern, index in self._patterns:
             try:
-                re2.compile(pattern.encode())
+                _regexp(pattern)
                 Database([] if needed(pattern) else [pattern], cached=False)
             except (re2.error, RuleError) as error:
                 return RuleError(f"rule {self.rules[index].id}: the pattern {pattern!r} is not valid: {error}")
@@ -133,6 +133,16 @@ class Prefilter:
             first |= self._first[literal]
             second |= self._second[literal]
         return list(_bits(first & second))
+
+
+def _regexp(pattern: str) -> "re2._Regexp[bytes]":
+    """Over bytes where the pattern is plain (a class is then one byte, the automaton a tenth), over characters otherwise."""
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 1 << 25
+    if pattern.replace(SPACE, "").isascii() and r"\p" not in pattern:
+        options.encoding = re2.Options.Encoding.LATIN1
+    return re2.compile(pattern.encode(), options)
 
 
 def _bits(mask: int) -> Iterator[int]:

@@ -10,6 +10,8 @@ import sys
 import unicodedata
 from dataclasses import dataclass
 
+from textrules.unmask import Edit, unmasked
+
 _APOSTROPHES = "'’‘ʼ`´‛′＇ꞌ"
 _QUOTES = "“”„‟«»″＂"
 _DASHES = "‐‑‒–—―−－"
@@ -17,10 +19,16 @@ _DASHES = "‐‑‒–—―−－"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One reading of a text. `cuts` holds (view index, total shift) wherever characters were left out before it."""
+    """One reading of a text. `cuts` holds (view index, total shift) wherever characters were left out before it.
+
+    A reading that says other words holds `blocks`, (start, end, start and end in the base) of each replaced stretch, and the
+    `base` view that it was made from.
+    """
 
     text: str
     cuts: tuple[tuple[int, int], ...] = ()
+    blocks: tuple[tuple[int, int, int, int], ...] = ()
+    base: "View | None" = None
 
     def origin(self, index: int) -> int:
         """The position in the original text of the view's character at `index`."""
@@ -30,8 +38,21 @@ class View:
         return index if at < 0 else index + self.cuts[at][1]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The half-open span in the original text of the view's half-open span."""
+        """The half-open span in the original text of the view's half-open span. A replaced word is taken whole."""
+        if self.base is not None:
+            first, last = self._in_base(start), self._in_base(max(start, end - 1))
+            return self.base.span(first[0], max(first[1], last[1]))
         return self.origin(start), (self.origin(end - 1) + 1 if end > start else self.origin(start))
+
+    def _in_base(self, index: int) -> tuple[int, int]:
+        at = bisect.bisect_right(self.blocks, (index, sys.maxsize)) - 1
+        if at < 0:
+            return index, index + 1
+        _, end, base_start, base_end = self.blocks[at]
+        if index < end:
+            return base_start, base_end
+        there = base_end + index - end
+        return there, there + 1
 
 
 def _one_to_one() -> dict[int, str]:
@@ -46,6 +67,13 @@ def _one_to_one() -> dict[int, str]:
     for chars, to in ((_APOSTROPHES, "'"), (_QUOTES, '"'), (_DASHES, "-")):
         table.update({ord(c): to for c in chars})
     table[0x0130] = "i"
+    for first in (
+        0x1F130,
+        0x1F150,
+        0x1F170,
+        0x1F1E6,
+    ):  # letters in squares and circles, and those that flags are made of
+        table.update({first + n: chr(ord("a") + n) for n in range(26)})
     return table
 
 
@@ -58,6 +86,8 @@ _DROPPED = re.compile(
 
 def fold(text: str) -> View:
     """The plain reading of `text`. Every kept character stays one character, so offsets map back exactly."""
+    if text.isascii() and "'" not in text and "`" not in text:
+        return View(text.lower())
     lowered = text.translate(_TABLE)
     parts: list[str] = []
     cuts: list[tuple[int, int]] = []
@@ -76,4 +106,20 @@ def fold(text: str) -> View:
 
 def views(text: str) -> tuple[View, ...]:
     """Every reading of `text`, the plain one first; more only where the text hides words from the plain one."""
-    return (fold(text),)
+    plain = fold(text)
+    edits = unmasked(plain.text)
+    return (plain, _rewritten(plain, edits)) if edits else (plain,)
+
+
+def _rewritten(base: View, edits: list[Edit]) -> View:
+    parts: list[str] = []
+    blocks: list[tuple[int, int, int, int]] = []
+    done = length = 0
+    for start, end, said in edits:
+        parts += [base.text[done:start], said]
+        length += start - done
+        blocks.append((length, length + len(said), start, end))
+        length += len(said)
+        done = end
+    parts.append(base.text[done:])
+    return View("".join(parts), (), tuple(blocks), base)

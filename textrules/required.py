@@ -14,21 +14,26 @@ Literals = frozenset[str]
 _NOT_WORD = re.compile(
     rb"[^0-9A-Za-z_]+"
 )  # word boundaries are ASCII: an inverted question mark or an emoji is no letter
+_PROPERTY = re.compile(r"\\p\{\w+\}|\\p\w")
 _MOST = 1500  # alternatives of one part
 _NONE: Literals = frozenset()
 
 
 def squeezed(data: bytes) -> bytes:
-    """The text in which the literals are looked for."""
-    return b" " + _NOT_WORD.sub(b" ", data) + b" "
+    """The text in which the literals are looked for: squeezed, for those of whole words, and as it stands."""
+    return b" " + _NOT_WORD.sub(b" ", data) + b" \n" + data
 
 
-def required(pattern: str) -> tuple[Literals, ...]:
+def required(pattern: str, *, whole: bool) -> tuple[Literals, ...]:
     """Up to two sets of literals; a text without one literal of each cannot match. Empty: nothing is known.
 
-    `pattern` is plain ASCII and stands between word boundaries.
+    `whole`: the pattern stands between word boundaries, so that a literal at its edge is a whole word.
     """
-    sets = sorted(_parts(_opened(parser.parse(pattern)), left=True, right=True), key=_worth, reverse=True)
+    try:
+        items = _opened(parser.parse(_PROPERTY.sub(r"\\w", pattern)))
+    except (re.error, OverflowError):
+        return ()
+    sets = sorted(_parts(items, left=whole, right=whole), key=_worth, reverse=True)
     return tuple(dict.fromkeys(sets))[:2]
 
 

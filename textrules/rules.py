@@ -90,11 +90,12 @@ def _rules(table: dict[str, Any], source: str, shared: Mapping[str, Mapping[str,
 
 
 def needed(pattern: str) -> tuple[frozenset[str], ...]:
-    """What a pattern of whole words cannot do without (see textrules.required); nothing for any other pattern."""
-    if not (pattern.startswith(_WORD_START) and pattern.endswith(_WORD_END)):
-        return ()
-    bare = pattern.removeprefix(r"\b").removesuffix(_WORD_END).replace(SPACE, " ")
-    return required(bare) if bare.isascii() else ()
+    """What a pattern cannot do without (see textrules.required); nothing where that is not known."""
+    if pattern.startswith(_WORD_START) and pattern.endswith(_WORD_END):
+        bare = pattern.removeprefix(r"\b").removesuffix(_WORD_END).replace(SPACE, " ")
+        if bare.isascii():
+            return required(bare, whole=True)
+    return required(pattern.replace(SPACE, r"\W"), whole=False)
 
 
 def _framed(pattern: str, whole: bool) -> str:
