@@ -28,7 +28,7 @@ MODEL = locate(Catalogue.load().get("smollm2-135m-instruct-q4_1"), weights_dir=N
 PROTOCOL = "Be calm and kind. Listen first, and say back what you heard. Never give advice in lists. " * 10
 SETTINGS = LlamaSettings(
     MODEL,
-    context=1024,
+    context=768,
     queue=2,
     batch=128,
     sampling=Sampling(temperature=0.0, repeat_penalty=1.1),
@@ -78,7 +78,7 @@ async def test_it_says_what_it_loaded(engine: LlamaEngine) -> None:
     assert engine.state == "ready"
     assert (engine.name, engine.model, engine.source) == ("local", "smollm2", "local")
     assert engine.info
-    assert engine.info.context == 1024
+    assert engine.info.context == 768
     assert engine.info.system_role
     assert 1 <= engine.info.threads <= len(os.sched_getaffinity(0))
 
@@ -159,19 +159,19 @@ async def test_the_oldest_turns_are_dropped_before_the_context_overflows(engine:
     stats = engine.stats
     assert 20 < stats.n_dropped < 40
     assert not stats.message_cut
-    assert 800 < stats.n_prompt + 24 <= 1024
+    assert 600 < stats.n_prompt + 24 <= 768
     assert stats.n_cached > len(PROTOCOL.split())
 
 
 async def test_an_endless_message_loses_its_beginning_never_the_protocol(engine: LlamaEngine) -> None:
     await say(engine, ask("why " * 3000, max_tokens=2))
     assert engine.stats.message_cut
-    assert engine.stats.n_prompt + 2 == 1024
+    assert engine.stats.n_prompt + 2 == 768
 
 
 async def test_a_request_that_cannot_fit_is_refused(engine: LlamaEngine) -> None:
     with pytest.raises(BackendRefused, match="does not fit the model's context"):
-        await say(engine, ask("please " * 40, max_tokens=1000))
+        await say(engine, ask("please " * 40, max_tokens=740))
     assert engine.state == "ready"
 
 

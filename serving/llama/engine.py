@@ -42,7 +42,8 @@ class LlamaEngine:
         self._waiting = 0
         self._last_id = 0
         self._prefix = ""
-        self._link: Link | None = None
+        self._link: Link | None = None  # the worker to ask; _opened is the last one started, for closing
+        self._opened: Link | None = None
         self._load_failure: str | None = None
         self._inboxes: dict[int, asyncio.Queue[Message]] = {}
         self._in_flight: set[int] = set()
@@ -63,7 +64,8 @@ class LlamaEngine:
     async def wait_ready(self, timeout_s: float) -> None:
         """Return once it is ready. Raises BackendUnavailable when loading failed, or is not done in time."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._settled.wait(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._settled.wait()
         self._ready_link()
 
     async def warm(self, prefix: str) -> None:
@@ -83,6 +85,8 @@ class LlamaEngine:
         with suppress(asyncio.CancelledError):
             await self._supervisor
         self._supervisor = None
+        if self._opened:  # the cancellation may have come in the middle of its own closing
+            await self._opened.close(self.settings.stop_timeout_s)
 
     async def stream(self, request: Request) -> AsyncIterator[str]:
         """Pieces of the reply after request.prefix. Closing the iterator stops the model within a token."""
@@ -139,8 +143,9 @@ class LlamaEngine:
         """The job's frames, as they come; leaving before its end calls the job off."""
         link = self._ready_link()  # the wait for a turn may have been long
         inbox = self._inboxes[job.id] = asyncio.Queue()
+        if not self._in_flight:  # else a hung engine would look alive for as long as people keep asking
+            self._moved = time.monotonic()
         self._in_flight.add(job.id)
-        self._moved = time.monotonic()
         link.send(job.to_message())
         try:
             yield inbox
@@ -198,7 +203,7 @@ class LlamaEngine:
         pause_s = self.settings.backoff_s
         while True:
             healthy_s, reason = await self._run_worker()
-            if healthy_s >= self.settings.healthy_s:
+            if healthy_s > 0 and healthy_s >= self.settings.healthy_s:
                 pause_s = self.settings.backoff_s
             self._enter("restarting" if healthy_s else "failed", f"{reason}; tried again in {pause_s:g} s")
             await asyncio.sleep(pause_s)
@@ -213,7 +218,7 @@ class LlamaEngine:
             link = await Link.open(self.settings, self._on_frame)
         except OSError:
             return 0.0, "the system would not start another process"
-        self._link = link
+        self._opened = self._link = link
         try:
             await self._await_load(link)
             began = time.monotonic()
@@ -223,7 +228,7 @@ class LlamaEngine:
                 await self._watch(link)
             reason = self._load_failure or await link.reason()
             healthy_s = time.monotonic() - began if self._loaded.is_set() else 0.0
-            self._enter("restarting", reason)
+            self._enter("restarting" if healthy_s else "failed", reason)
         finally:
             self._link = None
             self._lose_requests()
@@ -249,7 +254,8 @@ class LlamaEngine:
         while not link.ended.is_set():
             due = time.monotonic() + tick_s
             with suppress(TimeoutError):
-                await asyncio.wait_for(link.ended.wait(), tick_s)
+                async with asyncio.timeout(tick_s):
+                    await link.ended.wait()
             now = time.monotonic()
             if now - due > _LATE_S:  # this process itself was stopped: the silence may be ours
                 self._heard = self._moved = now

@@ -70,21 +70,26 @@ class Link:
             self._process.kill()
 
     async def close(self, patience_s: float) -> None:
-        """End it in order, then by force; returns when the process is gone and its pipes are drained."""
+        """End it in order, then by force; returns when the process is gone and its pipes are drained.
+
+        May be called again, after it was cancelled for instance.
+        """
         with suppress(ProcessLookupError):
             self._process.terminate()
         try:
-            await asyncio.wait_for(self._process.wait(), patience_s)
+            async with asyncio.timeout(patience_s):  # not wait_for: in 3.11 it can swallow a cancellation
+                await self._process.wait()
         except TimeoutError:
             self.kill("it did not stop when asked to")
             await self._process.wait()
         self._input.close()
-        await asyncio.gather(*self._readers)
+        await asyncio.wait(self._readers)
 
     async def reason(self) -> str:
         """Why it ended, after `ended`: what it was killed for, what it complained of, or how it exited."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), 1.0)
+            async with asyncio.timeout(1.0):
+                await self._process.wait()
         return self._killed_for or self._cause or reasons.of_exit(self._process.returncode)
 
     async def _read_frames(self, stream: asyncio.StreamReader) -> None:
