@@ -235,6 +235,7 @@ class Responder:
             ask_safety=plan.ask_safety,
             previous=previous,
             emergency=scene.resources.emergency or "",
+            said=scene.user,
         )
         # In danger of minutes nothing stands before the call for help.
         first, second = (opening, line) if assessment.level == "imminent" else (line, opening)
