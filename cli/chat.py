@@ -3,11 +3,13 @@
 import asyncio
 import sys
 import threading
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
-from cli.console import ConfigOption, DemoOption, console, settings, standard_input
+from cli.console import ConfigOption, DemoOption, console, settings
+from serving.backend import BackendUnavailable
 from serving.conversation import Conversation
 from serving.events import DoneEvent, ResourcesEvent, SentenceEvent
 from serving.service import Service
@@ -53,13 +55,13 @@ async def _talk(service: Service, country: str | None, language: str | None) -> 
 
 async def _loaded(service: Service) -> None:
     """Waits for the weights, unlike the service itself: whoever tries a model wants to hear the model."""
-    ends = asyncio.get_running_loop().time() + _LOADING_S
-    said = False
-    while any(link.state == "starting" for link in service.links()) and asyncio.get_running_loop().time() < ends:
-        if not said:
-            print("loading the model …", file=sys.stderr, flush=True)
-            said = True
-        await asyncio.sleep(0.1)
+    if service.engines:
+        print("loading the model …", file=sys.stderr, flush=True)
+    with suppress(TimeoutError, BackendUnavailable):
+        async with asyncio.timeout(_LOADING_S):
+            for engine in service.engines:
+                await engine.wait_ready(_LOADING_S)
+                await engine.warmed.wait()
     step = service.ready()["next_step"]
     if step and not service.demo:
         print(f"static replies only: {step}", file=sys.stderr, flush=True)
@@ -102,6 +104,6 @@ def _line() -> str:
     try:
         if sys.stdin.isatty():
             return input("you> ").strip()
-        return standard_input().readline().strip()
+        return sys.stdin.readline().strip()
     except EOFError:
         return ""

@@ -1,5 +1,6 @@
 """How the command speaks: one-line failures, and colour only where a terminal reads it (rich honours NO_COLOR)."""
 
+import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -60,24 +61,23 @@ def examples(*lines: str) -> str | None:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) if lines else None
 
 
-def standard_input() -> TextIO:
-    """Standard input as UTF-8 whatever the locale says; bytes that are none become replacement characters."""
-    if hasattr(sys.stdin, "reconfigure"):
-        sys.stdin.reconfigure(encoding="utf-8-sig", errors="replace")
-    return sys.stdin
-
-
 def speak_utf8() -> None:
-    """Standard output in UTF-8 whatever the locale says. What UTF-8 cannot hold is written as an escape."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    """All three streams in UTF-8, whatever the locale says. Bytes that are none of it are replaced, and what it cannot
+    hold is written as an escape: neither ends the command."""
+    _utf8(sys.stdin, "utf-8-sig", "replace")
+    _utf8(sys.stdout, "utf-8", "backslashreplace")
+    _utf8(sys.stderr, "utf-8", "backslashreplace")
+
+
+def _utf8(stream: TextIO, encoding: str, errors: str) -> None:
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding=encoding, errors=errors)
 
 
 def one_text(text: str | None, command: str) -> str:
     """The text of the command line, or of standard input for `-` and where there is no terminal to wait for."""
     if text == "-" or (text is None and not sys.stdin.isatty()):
-        text = standard_input().read(MOST_CHARACTERS + 1)
+        text = sys.stdin.read(MOST_CHARACTERS + 1)
     if not text or not text.strip():
         raise Failure(f"nothing to read; see crisis {command} --help for examples", 2)
     if len(text) > MOST_CHARACTERS:

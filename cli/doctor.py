@@ -3,22 +3,25 @@
 import datetime
 import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Literal
 
 import typer
+
+from cli.console import ConfigOption, Failure, JsonOption, console, settings
 from models.catalogue import Catalogue, ModelError
 from models.weights import locate, verify
-
-from cli.console import ConfigOption, Failure, console, settings
 from safety_filter.helplines import Helplines
+from safety_filter.review import load_rules
 from serving.llama.cores import available
-from serving.settings import LlamaEntry, Settings, SettingsError, find_file
+from serving.settings import ClaudeEntry, LlamaEntry, Settings, SettingsError, find_file
 from serving.wiring import build, weights_dir
 from shield.detect import Detector
 
 Outcome = Literal["pass", "warn", "fail"]
+_STYLES: dict[Outcome, str] = {"pass": "green", "warn": "yellow", "fail": "bold red"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +35,48 @@ class Check:
 
 
 def doctor(
-    config: ConfigOption = None, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Look at settings, weights, engines, rules and helplines, and say what to do next."""
+    """Look at settings, rules, helplines, weights and engines, and say what to do next.
+
+    pass: in order; warn: it works, and you should know; fail: mend it, exit status 1. Starts nothing, sends nothing.
+    """
     checks = list(examine(config))
     if as_json:
         print(json.dumps([asdict(check) for check in checks], indent=2))
     else:
         for check in checks:
             mend = f"\n       -> {check.mend}" if check.mend else ""
-            console().print(f"{check.outcome:<5}  {check.name}: {check.found}{mend}", markup=False)
+            console().print(f"{check.outcome:<5}", style=_STYLES[check.outcome], end="")
+            console().print(f"  {check.name}: {check.found}{mend}", markup=False)
     if any(check.outcome == "fail" for check in checks):
         raise typer.Exit(1)
 
 
-def examine(config: ConfigOption) -> Iterator[Check]:
+def examine(config: Path | None) -> Iterator[Check]:
     """Every check, the settings first: without them nothing else can be looked at."""
     try:
         chosen, file = settings(config), find_file(config)
     except (Failure, SettingsError) as error:
-        yield Check("settings", "fail", str(error), "crisis config check, and see crisis.example.toml")
+        problems = "; ".join(str(error).splitlines())
+        yield Check("settings", "fail", problems, "crisis.example.toml shows every option")
         return
     yield Check("settings", "pass", str(file) if file else "none found; defaults and CRISIS_… variables")
-    yield _keys(chosen)
-    yield Check("shield", "pass", f"{len(Detector.load().rules)} rules, each with its proof")
-    yield _helplines()
-    yield Check("cores", "pass", f"{available()} available to engines")
-    yield from _chain(chosen)
+    yield from _looked("api keys", lambda: [_keys(chosen)])
+    yield from _looked("shield", lambda: [Check("shield", "pass", f"{len(Detector.load().rules)} rules loaded")])
+    yield from _looked("filter", lambda: [Check("filter", "pass", f"{len(load_rules())} rules loaded")])
+    yield from _looked("helplines", lambda: [_helplines()])
+    yield from _looked("cores", lambda: [Check("cores", "pass", f"{available()} available to engines")])
+    yield from _looked("chain", lambda: _chain(chosen))
+
+
+def _looked(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
+    try:
+        return list(look())
+    except Exception as error:  # noqa: BLE001 - broken installations are what this command is for
+        found = " ".join(f"{type(error).__name__}: {error}".split())
+        return [Check(name, "fail", found, "install again, or undo the last change to the rules or data")]
 
 
 def _keys(chosen: Settings) -> Check:
@@ -75,14 +93,16 @@ def _helplines() -> Check:
 
 
 def _chain(chosen: Settings) -> Iterator[Check]:
-    links = build(chosen).links()
-    for entry, link in zip(chosen.chain, links, strict=True):
-        if link.reason:
-            yield Check(f"chain entry {link.name} ({link.model})", "fail", link.reason, "until then the chain moves on")
+    for entry, link in zip(chosen.chain, build(chosen).links(), strict=True):
+        name = f"chain entry {link.name} ({link.model})"
+        if isinstance(entry, ClaudeEntry) and not entry.enabled:
+            yield Check(name, "pass", "off, as set: no words are sent to a third party")
+        elif link.state == "off":
+            yield Check(name, "fail", link.reason, "until then the chain moves on without it")
         elif isinstance(entry, LlamaEntry):
-            yield _weights(entry, chosen)
+            yield _weights(name, entry, chosen)
         else:
-            yield Check(f"chain entry {link.name} ({link.model})", "pass", "turned on, key set")
+            yield Check(name, "pass", "turned on, key set")
     if not chosen.chain:
         yield Check(
             "chain",
@@ -93,8 +113,7 @@ def _chain(chosen: Settings) -> Iterator[Check]:
         )
 
 
-def _weights(entry: LlamaEntry, chosen: Settings) -> Check:
-    name = f"chain entry {entry.name} ({entry.model})"
+def _weights(name: str, entry: LlamaEntry, chosen: Settings) -> Check:
     if importlib.util.find_spec("llama_cpp") is None:
         return Check(name, "fail", "llama-cpp-python is not installed", "pip install 'crisis-support[llama-cpp]'")
     try:

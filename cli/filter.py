@@ -57,6 +57,7 @@ def filter_reply(
         raise Failure("--out needs --jsonl; one reply is answered on standard output", 2)
     text = one_text(reply, "filter")
     answer = _judge(config, country, language)({"user": user, "reply": text})
+    del answer["id"]
     if as_json:
         print(json.dumps(answer, ensure_ascii=False))
     else:

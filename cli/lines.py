@@ -10,7 +10,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from cli.console import MOST_CHARACTERS, Failure, standard_input
+from cli.console import MOST_CHARACTERS, Failure
 from cli.progress import Progress
 
 Record = dict[str, Any]
@@ -121,7 +121,7 @@ def _complaint(source: Path, bad: list[int], answered: int) -> str:
 @contextmanager
 def _reading(source: Path) -> Iterator[TextIO]:
     if str(source) == "-":
-        yield standard_input()
+        yield sys.stdin
         return
     try:
         file = source.open(encoding="utf-8-sig", errors="replace")

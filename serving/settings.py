@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import SettingsError as UnreadableVariable
 
 FILE_NAME = "crisis.toml"
 _LOOPBACK = ("127.", "::1", "localhost")
@@ -145,6 +146,8 @@ def load(file: Path | None = None) -> Settings:
         settings = Settings(**table)
     except ValidationError as error:
         raise SettingsError("\n".join(_problems(error, path))) from None
+    except UnreadableVariable as error:
+        raise SettingsError(f"CRISIS_… variables: {error}; lists and tables are written as JSON") from None
     check_open(settings)
     return settings
 
