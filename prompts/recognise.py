@@ -70,9 +70,7 @@ _TOPICS = {
         r"act(?:ing)? on (?:it|this|these)|have a plan|hacerlo (?:hoy|esta noche)|tienes un plan|cuando lo harias"
     ),
     "means": _asking(r"within (?:their )?reach|might use|keep it for now|a (?:su|tu) alcance|a mano|guardarlo"),
-    "done": _asking(
-        r"already (?:done|hurt|taken|do)|done anything to hurt|has hecho|hiciste algo|te has hecho"
-    ),
+    "done": _asking(r"already (?:done|hurt|taken|do)|done anything to hurt|has hecho|hiciste algo|te has hecho"),
     "screen": _asking(
         r"see this screen|safe for you to write|reading along|screen yours|ver esta pantalla|escribir aqui sin peligro",
         r"leyendo esto contigo|pantalla es solo",
