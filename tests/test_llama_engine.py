@@ -25,10 +25,10 @@ from shield.assessment import Turn
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
 MODEL = locate(Catalogue.load().get("smollm2-135m-instruct-q4_1"), weights_dir=None, path=None)
-PROTOCOL = "Be calm and kind. Listen first, and say back what you heard. Never give advice in lists. " * 10
+PROTOCOL = "Be calm and kind. Listen first, and say back what you heard. Never give advice in lists. " * 6
 SETTINGS = LlamaSettings(
     MODEL,
-    context=768,
+    context=512,
     queue=2,
     batch=128,
     sampling=Sampling(temperature=0.0, repeat_penalty=1.1),
@@ -78,7 +78,7 @@ async def test_it_says_what_it_loaded(engine: LlamaEngine) -> None:
     assert engine.state == "ready"
     assert (engine.name, engine.model, engine.source) == ("local", "smollm2", "local")
     assert engine.info
-    assert engine.info.context == 768
+    assert engine.info.context == 512
     assert engine.info.system_role
     assert 1 <= engine.info.threads <= len(os.sched_getaffinity(0))
 
@@ -159,19 +159,19 @@ async def test_the_oldest_turns_are_dropped_before_the_context_overflows(engine:
     stats = engine.stats
     assert 20 < stats.n_dropped < 40
     assert not stats.message_cut
-    assert 600 < stats.n_prompt + 24 <= 768
+    assert 400 < stats.n_prompt + 24 <= 512
     assert stats.n_cached > len(PROTOCOL.split())
 
 
 async def test_an_endless_message_loses_its_beginning_never_the_protocol(engine: LlamaEngine) -> None:
     await say(engine, ask("why " * 3000, max_tokens=2))
     assert engine.stats.message_cut
-    assert engine.stats.n_prompt + 2 == 768
+    assert engine.stats.n_prompt + 2 == 512
 
 
 async def test_a_request_that_cannot_fit_is_refused(engine: LlamaEngine) -> None:
     with pytest.raises(BackendRefused, match="does not fit the model's context"):
-        await say(engine, ask("please " * 40, max_tokens=740))
+        await say(engine, ask("please " * 40, max_tokens=490))
     assert engine.state == "ready"
 
 
@@ -182,7 +182,7 @@ async def test_the_last_turn_must_be_the_users(engine: LlamaEngine) -> None:
 
 async def test_leaving_the_stream_stops_the_model_within_a_token(engine: LlamaEngine) -> None:
     seen, before = 0, engine.stats
-    async with aclosing(engine.stream(ask("Tell me a long story.", max_tokens=500))) as pieces:
+    async with aclosing(engine.stream(ask("Tell me a long story.", max_tokens=300))) as pieces:
         async for _ in pieces:
             seen += 1
             if seen == 5:
@@ -207,7 +207,7 @@ async def test_leaving_while_a_long_prompt_is_read_stops_it_at_once(engine: Llam
 
 
 async def test_the_queue_is_bounded_and_a_waiter_can_leave_it(engine: LlamaEngine) -> None:
-    async with aclosing(engine.stream(ask(max_tokens=500))) as running:
+    async with aclosing(engine.stream(ask(max_tokens=300))) as running:
         await anext(running)
         waiters = [asyncio.create_task(say(engine, ask(max_tokens=2))) for _ in range(2)]
         await asyncio.sleep(0)
@@ -256,7 +256,7 @@ async def test_closing_leaves_no_process_and_no_answer() -> None:
     await engine.wait_ready(60)
     pid = engine.pid
     assert pid
-    stream = engine.stream(ask(max_tokens=500))
+    stream = engine.stream(ask(max_tokens=300))
     await anext(stream)
     await engine.close()
     with pytest.raises(BackendUnavailable, match="closed"):

@@ -345,7 +345,8 @@ def main() -> None:
         outlet.send({"e": "failed", "reason": str(failure)})
     except Exception as fault:  # noqa: BLE001 - the process's edge: a traceback could show a person's text
         outlet.send({"e": "failed", "reason": reasons.of_fault(fault)})
-    os._exit(_FATAL_EXIT)  # at once: the other thread sits in a read that an orderly end would wait for
+    finally:
+        os._exit(_FATAL_EXIT)  # at once: the other thread sits in a read that an orderly end would wait for
 
 
 if __name__ == "__main__":
