@@ -114,7 +114,7 @@ class Chain:
                     yield Kept(gate.violations[kept:], blocked=False)
                 return
             except BackendError as error:
-                if len(gate.violations) > kept:
+                if gate.blocked or len(gate.violations) > kept:
                     yield Kept(gate.violations[kept:], blocked=gate.blocked)
                 yield Moved(backend, error.reason)
                 if place == len(self.backends) - 1:

@@ -226,26 +226,32 @@ class Responder:
             previous=previous,
             said=scene.user,
         )
-        opening = wording.opening(
-            level=assessment.level,
-            kind=plan.kind,
-            categories=assessment.categories,
-            language=scene.language,
-            variant=plan.variant,
-            ask_safety=plan.ask_safety,
-            previous=previous,
-            emergency=scene.resources.emergency or "",
-            said=scene.user,
-        )
-        # In danger of minutes nothing stands before the call for help.
-        first, second = (opening, line) if assessment.level == "imminent" else (line, opening)
-        said = first + glue(first, second)
-        if not plan.ask_next:
-            return said
         following = wording.next_question(
             level=assessment.level, kind=plan.kind, language=scene.language, variant=plan.variant, previous=previous
         )
-        return said + glue(said, following)
+        parts = [line, self._hearing(draft, scene, plan, answered=bool(line)), following if plan.ask_next else ""]
+        if assessment.level == "imminent":  # nothing stands before the call for help
+            parts[:2] = parts[1], parts[0]
+        said = ""
+        for part in parts:
+            said += glue(said, part)
+        return said
+
+    def _hearing(self, draft: Draft, scene: Scene, plan: Plan, *, answered: bool) -> str:
+        """One line of having heard, and the safety question; on a later turn a line that answers what was told is enough."""
+        if answered and not plan.ask_safety and draft.assessment.level != "imminent":
+            return ""
+        return self._rooms.wording.opening(
+            level=draft.assessment.level,
+            kind=plan.kind,
+            categories=draft.assessment.categories,
+            language=scene.language,
+            variant=plan.variant,
+            ask_safety=plan.ask_safety,
+            previous=said_by_us(scene.turns),
+            emergency=scene.resources.emergency or "",
+            said=scene.user,
+        )
 
     def _ending(self, draft: Draft, scene: Scene, plan: Plan) -> Iterator[str]:
         """What code completes every reply with: the lines, faith offered once (never last), and who is speaking."""

@@ -77,7 +77,8 @@ def service(tmp_path: Path, config: str, *arguments: str, env: dict[str, str] | 
     )
     printed: queue.Queue[str] = queue.Queue()
     lines: list[str] = []
-    threading.Thread(target=_drain, args=(process, printed, lines), daemon=True).start()
+    drain = threading.Thread(target=_drain, args=(process, printed, lines), daemon=True)
+    drain.start()
     try:
         yield Running(process, _address(printed, lines), lines)
     finally:
@@ -87,6 +88,9 @@ def service(tmp_path: Path, config: str, *arguments: str, env: dict[str, str] | 
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait(5)
+        drain.join(5)
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def _drain(process: subprocess.Popen[str], printed: "queue.Queue[str]", lines: list[str]) -> None:

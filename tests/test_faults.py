@@ -10,9 +10,15 @@ from typing import Any
 
 import pytest
 from peers.process import Peer
+from pydantic import SecretStr
 from running import Running, service
 
 from prompts.wording import Wording
+from serving.conversation import Conversation
+from serving.events import DoneEvent, answer_json
+from serving.settings import ClaudeEntry, ReplySettings, Settings
+from serving.wiring import build
+from shield.assessment import Turn
 
 CRISIS = "I can't do this anymore. I want to end my life."
 WORDING = Wording.load()
@@ -20,7 +26,9 @@ ENGINE = """
 allow_unapproved = true
 [reply]
 default_country = "US"
-first_text_s = 3.0
+first_text_s = 20.0
+between_s = 10.0
+total_s = 40.0
 [[chain]]
 engine = "llama_cpp"
 name = "demo"
@@ -143,28 +151,29 @@ def peer() -> Iterator[Peer]:
     started.stop()
 
 
-@pytest.mark.parametrize(
-    "scenario", ["401", "429", "500", "529", "cut", "stalled", "malformed", "silence", "refusal", "reset"]
-)
-def test_a_failing_claude_costs_nobody_an_answer(tmp_path: Path, peer: Peer, scenario: str) -> None:
-    config = f"""
-[reply]
-default_country = "US"
-first_text_s = 0.6
-between_s = 0.6
-[[chain]]
-engine = "claude"
-model = "claude-new/{scenario}"
-enabled = true
-base_url = "{peer.url}"
-"""
-    with service(tmp_path, config, env={"CRISIS_ANTHROPIC_API_KEY": "sk-test-secret"}) as running:
-        answer = running.respond(CRISIS)
-        assert_complete(answer)
-        assert any(step.startswith("claude-") for step in answer["degraded"]), answer["degraded"]
-        printed = "".join(running.lines)
-    assert "sk-test-secret" not in printed
-    assert "end my life" not in printed
+SCENARIOS = ["401", "429", "500", "529", "cut", "stalled", "malformed", "silence", "refusal", "reset"]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+async def test_a_failing_claude_costs_nobody_an_answer(peer: Peer, scenario: str) -> None:
+    entry = ClaudeEntry(
+        engine="claude",
+        model=f"claude-new/{scenario}",
+        enabled=True,
+        api_key=SecretStr("sk-test-secret"),
+        base_url=peer.url,
+    )
+    reply = ReplySettings(default_country="US", first_text_s=0.6, between_s=0.6)
+    built = build(Settings(chain=(entry,), reply=reply))
+    try:
+        asked = Conversation((Turn("user", CRISIS),))
+        events = [event async for event in built.respond(asked)]
+    finally:
+        await built.stop()
+    assert isinstance(events[-1], DoneEvent)
+    answer = answer_json(events[-1].answer)
+    assert_complete(answer)
+    assert any(step.startswith("claude-") for step in answer["degraded"]), answer["degraded"]
 
 
 def test_a_working_claude_is_heard(tmp_path: Path, peer: Peer) -> None:
@@ -179,8 +188,11 @@ base_url = "{peer.url}"
 """
     with service(tmp_path, config, env={"CRISIS_ANTHROPIC_API_KEY": "sk-test-secret"}) as running:
         answer = running.respond(CRISIS)
+        printed = "".join(running.lines)
     assert_complete(answer)
     assert answer["source"] == "claude"
+    assert "sk-test-secret" not in printed
+    assert "end my life" not in printed
 
 
 def test_without_any_model_the_service_answers_and_says_so(tmp_path: Path) -> None:
