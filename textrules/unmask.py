@@ -19,7 +19,7 @@ worthless pointless useless goodbye sorry thoughts thought hate tired painless u
 """.split()
 _LONG = """
 suicide suicidal myself killing anymore overdose goodbye hopeless worthless pointless disappear burden without everyone everything
-nothing nobody forever better existing breathing tired painless thoughts depressed depression family funeral insurance
+nothing nobody forever better existing breathing tired painless thoughts depressed depression family funeral insurance ending thinking about living feeling
 """.split()
 _REAL = frozenset(
     {
@@ -56,7 +56,8 @@ _MEANT = {
     "shld": "should", "wud": "would", "cud": "could", "tok": "took", "tuk": "took", "pilz": "pills", "pillz": "pills", "pils": "pills",
     "skared": "scared", "scard": "scared", "luv": "love", "frend": "friend", "freind": "friend", "frnd": "friend", "bff": "best friend",
     "sux": "sucks", "rn": "right now", "idk": "i dont know", "idc": "i dont care", "ik": "i know", "idw": "i dont want to",
-    "idwtl": "i dont want to live", "idwta": "i dont want to", "iwtd": "i want to die", "wtd": "want to die", "ctb": "catch the bus",
+    "idwtl": "i dont want to live", "idwta": "i dont want to", "kms": "kill myself", "unalivin": "killing", "thinkin": "thinking", "livin": "living", "hurtin": "hurting", "cuttin": "cutting",
+    "tryin": "trying", "feelin": "feeling", "endin": "ending", "adn": "and", "teh": "the", "thik": "think", "thnk": "think", "iwtd": "i want to die", "wtd": "want to die", "ctb": "catch the bus",
     "sh": "self harm", "sh'd": "self harmed", "thru": "through", "thot": "thought", "thots": "thoughts", "ngl": "honestly", "tbh": "honestly",
     "beter": "better", "bettr": "better", "wifout": "without", "wivout": "without", "worthles": "worthless", "hopless": "hopeless", "burdon": "burden",
     "burdan": "burden", "anymor": "anymore", "nemore": "anymore", "nomore": "no more", "slep": "sleep", "sleap": "sleep", "wke": "wake",
@@ -115,10 +116,19 @@ def unmasked(text: str) -> list[Edit]:
     edits: list[Edit] = []
     meant = _meant()
     if not meant.keys().isdisjoint(text.split()) or any(c in text for c in ".,!?") or " " not in text:
-        edits += [(m.start(), m.end(), meant[m[0]]) for m in _WORD.finditer(text) if m[0] in meant]
+        edits += [
+            (m.start(), m.end(), meant[m[0]])
+            for m in _WORD.finditer(text)
+            if m[0] in meant and not _unit(text, m.start())
+        ]
     if _HINT.search(text):
         edits += _tricks(text)
     return _apart(edits)
+
+
+def _unit(text: str, at: int) -> bool:
+    """Whether a number stands before the word: "5 kms" is a distance."""
+    return text[:at].rstrip()[-1:].isdigit()
 
 
 def _tricks(text: str) -> Iterator[Edit]:
