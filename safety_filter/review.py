@@ -6,6 +6,8 @@ Rules are data (`rules/*.toml`). Their tags say how a match counts:
 `statement`      does not count in a question;
 `first`          counts only at the beginning of a reply;
 `user:<name>`    counts only where a rule of category `user.<name>` matches the person's message.
+Rules of category `vouched` do the opposite of all others: in answer to a message about means, an English statement that
+none of them matches is blocked.
 
 Errors: RuleError for rules that cannot be used. `review` itself catches nothing: a crash must reach the caller.
 """
@@ -22,6 +24,8 @@ from textrules.matcher import Hit, Matcher
 from textrules.normalise import fold, views
 from textrules.rules import Rule, RuleError, load
 
+_VOUCHED = "vouched"
+_MEANS = frozenset(["method_question", "plan", "took_something"])
 _JUDGED = frozenset(["en", "es", "pt", "fr", "de"])
 _NEIGHBOURS = 240
 _SURE_WORDS = 8
@@ -48,7 +52,8 @@ class Reviewer:
     """All rules compiled once. `review` is pure; use one object from one thread at a time."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._matcher = Matcher([rule for rule in rules if not rule.category.startswith("user.")])
+        self._matcher = Matcher([rule for rule in rules if _judges(rule)])
+        self._vouchers = Matcher([rule for rule in rules if rule.category == _VOUCHED])
         self._person = Matcher([rule for rule in rules if rule.category.startswith("user.")])
         self._across_stops = Matcher([rule for rule in rules if "joined" in rule.tags])
         _check_tags(rules)
@@ -64,6 +69,8 @@ class Reviewer:
         if not sentence.strip():
             return ()
         found = [_violation(rule) for rule in self._rules_broken(sentence, before, user)]
+        if language[:2].lower() == "en" and self._unvouched(sentence, user):
+            found.append(Violation("method.unvouched-statement", "method_information", "block"))
         found.extend(shape.faults(sentence, before))
         found.extend(_foreign(sentence, before, user, language))
         if allowed.unknown(sentence):
@@ -79,6 +86,14 @@ class Reviewer:
         asked = self._asked(user) if any(tag.startswith("user:") for rule in hits for tag in rule.tags) else frozenset()
         question = sentence.rstrip(_TRAILING).endswith("?")
         return [rule for rule in hits if _counts(rule, first=not before.strip(), question=question, asked=asked)]
+
+    def _unvouched(self, sentence: str, user: str) -> bool:
+        """Whether this states something, in answer to a message about means, that no rule vouches for."""
+        if not any(char.isalpha() for char in sentence) or sentence.rstrip(_TRAILING).endswith("?"):
+            return False
+        if self._vouchers.hits(marked_readings(sentence)[0]):
+            return False
+        return bool(_MEANS & self._asked(user))
 
     def _across(self, before: str, reading: str) -> list[Rule]:
         """Rules that match only when the sentence is read on from what stands before it."""
@@ -99,6 +114,10 @@ class Reviewer:
         """What the person's message is about, by the `user.` rules."""
         text = fold(_encodable(user[-_USER_CHARACTERS:])).text
         return frozenset(hit.rule.category.removeprefix("user.") for hit in self._person.hits(text))
+
+
+def _judges(rule: Rule) -> bool:
+    return rule.category != _VOUCHED and not rule.category.startswith("user.")
 
 
 def load_rules() -> tuple[Rule, ...]:
