@@ -11,7 +11,7 @@ Kinds = frozenset[tuple[str, str]]  # (kind, id of the rule that showed it)
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """`needs` names kinds; a kind named twice must be shown by two different rules. `across`: also over several turns."""
+    """`needs` names kinds; one named twice must be shown by two different rules. `across`: also over several turns."""
 
     name: str
     needs: tuple[str, ...]
@@ -70,6 +70,8 @@ COMBINATIONS: tuple[Combination, ...] = tuple(_rows())
 
 def combined(kinds: Kinds, *, across: bool = False) -> tuple[Combination, ...]:
     """The combinations that these kinds make, gravest knowledge of the table included, none left out."""
+    if len(kinds) < 2:
+        return ()
     counts = Counter(kind for kind, _ in kinds)
     return tuple(row for row in COMBINATIONS if (row.across or not across) and _met(row.needs, counts))
 

@@ -1,4 +1,4 @@
-"""What a conversation adds to its messages: answers to questions that were asked, and risk that outlives its sentence."""
+"""What a conversation adds to its messages: answers to questions, and risk that outlives its sentence."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -5,10 +5,10 @@ A rule's category says what it is for:
 - `cue.<kind>`: too weak to count alone; `shield.combine` says which kinds count together;
 - `signal.<name>`: chooses words and never moves a level;
 - `ask.<kind>`: a question of the assistant's, which gives the next bare answer its meaning;
-- `context.<kind>`: lowers what stands near it. Its tag says how far it reaches, its level (if any) to which level it lowers.
+- `context.<kind>`: lowers what stands near it. Its tag says how far it reaches, its level (if any) to which level.
 
-Reach of a context: `overlap` (the default) only findings that share its words; `clause` also those up to moderate in its
-clause; `any` every finding in its clause; `third` the same, and third-person findings anywhere in the message;
+Reach of a context: `overlap` (the default) only findings that share its words; `clause` also those up to moderate in
+its clause; `any` every finding in its clause; `third` the same, and third-person findings anywhere in the message;
 `reported` turns the first-person findings that follow it in its clause into worry about someone else.
 """
 

@@ -6,7 +6,7 @@ the plain reading into the meant one; `textrules.normalise` keeps track of the p
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 
 Edit = tuple[int, int, str]  # half-open span of the plain reading, and what stands there instead
@@ -78,15 +78,15 @@ _CONFUSED = str.maketrans(
 )
 _WILD = "*#_-%?^."
 _DISGUISED = re.compile(
-    r"(?<![\w@$!|*#])(?=[^\s]*[a-z])(?=[^\s]*[0-9@$!|*#%+€£^])[a-z0-9@$!|*#%+€£^]{3,14}(?![\w@$|*#])"
+    r"(?<![\w@$!|*#])(?=\S{0,13}[a-z])(?=\S{0,13}[0-9@$!|*#%+€£^])[a-z0-9@$!|*#%+€£^]{3,14}(?![\w@$|*#])"
 )
 _SPACED = re.compile(r"(?<![^\W_])(?:[^\W_][ .\-_*|/,~+]{1,3}){3,40}[^\W_](?![^\W_])")
 _INNER = re.compile(r"(?<![^\W_])[a-z]{1,9}(?:[.\-_*|/~][a-z]{1,9}){1,6}(?![^\W_])")
-_LONGER = re.compile(r"[^\W\d_]*([a-z])\1{2,}[^\W\d_]*")
+_LONGER = re.compile(r"(?<![a-z])[a-z]{3,120}(?![a-z])")
 _WORD = re.compile(r"[a-z0-9]+")
-_MIXED = re.compile(r"[^\W\d_]*[^\x00-\x7f\s][^\s]*|[a-z]+[^\x00-\x7f\s][^\s]*")
+_MIXED = re.compile(r"(?<!\S)\S{2,60}(?!\S)")
 _HINT = re.compile(
-    r"[^\x00-\x7f]|([a-z])\1\1|[a-z][0-9@$!|*#%+^][a-z0-9]|(?:^|\s)[0-9@$][a-z]|[a-z][.\-_*|/~][a-z]|\b\w[ .\-_*|/,~+]{1,3}\w[ .\-_*|/,~+]{1,3}\w\b"
+    r"sewer sl|sue a side|[^\x00-\x7f]|([a-z])\1\1|[a-z][0-9@$!|*#%+^][a-z0-9]|(?:^|\s)[0-9@$][a-z]|[a-z][.\-_*|/~][a-z]|\b\w[ .\-_*|/,~+]{1,3}\w[ .\-_*|/,~+]{1,3}\w\b"
 )
 
 
@@ -192,6 +192,7 @@ def _inner(said: str) -> str:
     return letters if letters in _lexicon() else ""
 
 
+@lru_cache(maxsize=2048)
 def _leet(said: str) -> str:
     """The word of the list that is meant, trying every reading of each sign; a starred letter stands for any."""
     if len(said) > 14:
@@ -207,8 +208,10 @@ def _leet(said: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=2048)
 def _longer(said: str) -> str:
-    runs = re.split(r"(([a-z])\2{2,})", said)
+    if not (runs := re.split(r"(([a-z])\2{2,})", said))[1:]:
+        return ""
     pieces = [[piece] for piece in runs[::3]]
     doubled = runs[2::3]
     for mask in product((1, 2), repeat=min(len(doubled), 6)):
@@ -219,6 +222,8 @@ def _longer(said: str) -> str:
 
 
 def _mixed(said: str) -> str:
+    if said.isascii():
+        return ""
     plain = said.translate(_CONFUSED)
     core = re.sub(r"^\W+|\W+$", "", plain)
     return (

@@ -1,0 +1,85 @@
+"""The matcher finds what the exact patterns find, in linear time, and its cache can be trusted or done without."""
+
+import time
+from pathlib import Path
+
+import pytest
+import re2
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textrules.database import Database
+from textrules.matcher import Clauses, Matcher, clause
+from textrules.required import required, squeezed
+from textrules.rules import Rule, RuleError
+
+
+def rule(*patterns: str, unless: tuple[str, ...] = ()) -> Rule:
+    return Rule("a.b", "why", "c", patterns, ("x",), ("y",), unless)
+
+
+def test_a_match_is_silenced_only_inside_its_clause() -> None:
+    matcher = Matcher([rule("die", unless=("plant",))])
+    assert matcher.hits("my plant will die") == []
+    assert [(h.start, h.end) for h in matcher.hits("my plant is green. i die")] == [(21, 24)]
+    assert len(matcher.hits("the plant is fine but i die")) == 1
+
+
+def test_positions_count_characters_not_bytes() -> None:
+    (hit,) = Matcher([rule("morir")]).hits("¿quiero 😀 morir?")
+    assert "¿quiero 😀 morir?"[hit.start : hit.end] == "morir"
+
+
+def test_a_pattern_that_cannot_be_compiled_is_named() -> None:
+    with pytest.raises(RuleError, match=r"rule a\.b"):
+        Matcher([rule(r"\d(?=\d)[x")])
+
+
+def test_the_clause_around_a_match_ends_at_its_stops() -> None:
+    text = "one. two here! three"
+    assert text[slice(*clause(text, 5, 8))].strip() == "two here"
+    assert Clauses("no stops").around(0, 2) == (0, 8)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(?:kill|hang) my ?self", "i hang myself"),
+        (r"(?:hop(?:e|ed|ing)|pray) (?:to )?die", "hoping die"),
+        (r"a (?:x |yy )?end", "a end"),
+        (r"(?:one|two) \w+", "two things"),
+    ],
+)
+def test_a_text_that_matches_holds_every_required_literal(pattern: str, text: str) -> None:
+    assert re2.search(pattern, text)
+    data = squeezed(text.encode()).decode()
+    assert all(any(one in data for one in group) for group in required(pattern, whole=True))
+
+
+@given(st.lists(st.sampled_from(["kill", "hang", "my", "self", "myself", "a", "off", "tonight", "."]), max_size=8))
+@settings(max_examples=150, deadline=None)
+def test_the_prefilter_loses_nothing(words: list[str]) -> None:
+    pattern = r"\b(?:(?:kill|hang)(?: off)? my ?self(?: tonight)?)(?:\b|$)"
+    text = " ".join(words)
+    assert bool(_MATCHER.hits(text)) == bool(re2.search(pattern, text))
+
+
+_MATCHER = Matcher([rule(r"\b(?:(?:kill|hang)(?: off)? my ?self(?: tonight)?)(?:\b|$)")])
+
+
+def test_a_damaged_cache_is_replaced_and_an_unwritable_one_does_no_harm(tmp_path: Path) -> None:
+    patterns = [f"word{n}(?:a|b){{1,40}}c{n}" for n in range(700)]
+    began = time.monotonic()
+    Database(patterns, cache_dir=tmp_path)
+    if time.monotonic() - began < 0.6:
+        pytest.skip("this machine compiles too fast to keep anything")
+    (file,) = tmp_path.glob("*.hsdb")
+    file.write_bytes(file.read_bytes()[:-10])
+    assert Database(patterns, cache_dir=tmp_path).scan(b"word3ac3") == {3}
+    assert Database(patterns, cache_dir=file).scan(b"word3ac3") == {3}
+
+
+def test_no_patterns_and_no_text_are_no_trouble() -> None:
+    assert Database([]).scan(b"x") == set()
+    assert Matcher([]).hits("x") == []
+    assert Matcher([rule("x")]).hits("") == []
