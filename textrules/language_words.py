@@ -1,5 +1,8 @@
-"""The words, word endings and letters by which `textrules.language` tells languages apart: everyday words and what people
-say about themselves. A word may stand under every language that has it; it then says less for each."""
+"""The words, word endings and letters by which `textrules.language` tells languages apart.
+
+Everyday words and what people say about themselves. A word may stand under every language that has it; it then says less
+for each.
+"""
 
 LATIN = {
     "en": """
@@ -250,8 +253,14 @@ CYRILLIC = {
 }
 WORD_ENDS = {
     "en": "ing ness tion able ment ked led ted ned red ved ous ght ies ers ful ely ily ally ough ould",
-    "es": "ción cion dad dades mente ando endo ados adas ido idos amos emos aron eron aba aban ías ita ito uela ismo sión ente ales",
-    "pt": "ção ções cao coes dade mente ando endo ados adas ido amos emos aram eram ava avam inha inho ente ismo são ões vel eiro",
+    "es": """
+        ción cion dad dades mente ando endo ados adas ido idos amos emos aron eron aba aban ías ita ito uela
+        ismo sión ente ales
+    """,
+    "pt": """
+        ção ções cao coes dade mente ando endo ados adas ido amos emos aram eram ava avam inha inho ente ismo
+        são ões vel eiro
+    """,
     "fr": "tion ment able euse eux ait ais ient elle ette ées és ère eur ante ance iste ique aux uis",
     "de": "ung heit keit lich isch cht sch ich ngen lich tten rden sst eit tzt",
     "it": "zione zioni ione mente ando endo ato ata ati ate are ere ire zza tto tti ggi iamo ente ismo gli tà",
