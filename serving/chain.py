@@ -34,7 +34,8 @@ class Gate(Protocol):
     def flush(self) -> list[str]: ...
 
 
-OpenGate = Callable[[str], Gate]
+OpenGate = Callable[[Backend, str], Gate]
+"""Opens the gate for a backend, given the reply as released so far: how strict it is depends on who speaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +87,13 @@ class Chain:
 
     async def stream(self, request: Request) -> AsyncIterator[str]:
         """Unchecked, as any backend's text: the first that can, continued by the next. Raises what the last raised."""
-        async with aclosing(self.events(request, lambda _: Unchecked())) as events:
+        async with aclosing(self.events(request, lambda *_: Unchecked())) as events:
             async for event in events:
                 if isinstance(event, Said):
                     yield event.text
 
     async def events(self, request: Request, open_gate: OpenGate) -> AsyncGenerator[ChainEvent, None]:
-        """What is said, by whom, and each move to the next backend. `open_gate` gets the reply as released so far.
+        """What is said, by whom, and each move to the next backend. `open_gate` is asked once for each backend.
 
         Raises the last backend's BackendError when nobody is left, and whatever the gate raises when it fails itself.
         """
@@ -100,7 +101,7 @@ class Chain:
         for place, backend in enumerate(self.backends):
             said: list[str] = []
             # The static replies are our own words, each proven against the filter by a test: they wait for no gate.
-            gate = Unchecked() if backend.source == "static" else open_gate(request.prefix)
+            gate = Unchecked() if backend.source == "static" else open_gate(backend, request.prefix)
             kept = 0
             try:
                 async with aclosing(self._turn(backend, request, gate, ends_at)) as sentences:

@@ -6,25 +6,27 @@ unchecked text. The one broad `except` of the service stands here, and what it a
 
 import time
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from prompts.protocol import protocol_prefix, system_prompt
 from prompts.wording import Wording
 from safety_filter.check import FilterResult, check
-from safety_filter.completion import resource_text
 from safety_filter.gate import Gate
 from safety_filter.helplines import Helplines, Resources, resolve_country
+from safety_filter.proven import Proven, ProvenGate
 from safety_filter.review import Reviewer
-from serving.backend import Request
-from serving.chain import Chain, Said
+from serving.backend import Backend, Request
+from serving.chain import Chain, OpenGate, Said
+from serving.chain import Gate as GateOfText
 from serving.conversation import Conversation, bounded
 from serving.draft import Draft, glue
 from serving.events import AssessmentEvent, DoneEvent, Event, ResourcesEvent, SentenceEvent
 from serving.last_words import last_words
+from serving.own_words import OwnWords
 from serving.plan import Gospel, Plan, kind_of, make_plan, recall
-from serving.scene import Scene, look, said_by_us
+from serving.scene import Scene, look
 from shield.assessment import Assessment, Turn
 from shield.detect import Detector
 
@@ -36,7 +38,10 @@ _WORDS_NO_CRISIS = {"chat": 260, "sms": 45}
 
 @dataclass(frozen=True, slots=True)
 class ReplyOptions:
-    """What an operator chooses about replies. max_tokens bounds the continuation of one backend, by channel."""
+    """What an operator chooses about replies. max_tokens bounds the continuation of one backend, by channel.
+
+    unapproved: names of backends whose model nobody approved; in a crisis they may only say what is known to be good.
+    """
 
     gospel: Gospel = "always"
     quiet_line: bool = False
@@ -45,6 +50,7 @@ class ReplyOptions:
     max_tokens_chat: int = 140
     max_tokens_sms: int = 60
     always_degraded: tuple[str, ...] = ()
+    unapproved: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -55,6 +61,7 @@ class Composer:
     reviewer: Reviewer
     helplines: Helplines
     wording: Wording
+    proven: Proven
     options: ReplyOptions = field(default_factory=ReplyOptions)
 
 
@@ -97,7 +104,7 @@ class Responder:
             return replace(result, text=draft.reply)
         if not draft.assessment.crisis:
             return result
-        lines = self._lines(scene, draft.assessment, self._plan(draft, scene), said=result.text)
+        lines = self._words(draft, scene).lines(result.text)
         return replace(result, text=result.text + glue(result.text, lines))
 
     async def _respond(
@@ -165,12 +172,14 @@ class Responder:
         return "declines_resources" in self._rooms.detector.assess([Turn("user", text)]).signals
 
     async def _write(self, draft: Draft, scene: Scene, chain: Chain) -> AsyncGenerator[SentenceEvent, None]:
-        plan = self._plan(draft, scene)
-        for event in draft.say(self._opening(draft, scene, plan)):
+        words = self._words(draft, scene)
+        for event in draft.say(words.opening()):
             yield event
+        request = self._request(draft, scene, words.plan)
         limit = (_WORDS if draft.assessment.crisis else _WORDS_NO_CRISIS)[draft.conversation.channel]
-        words = 0
-        async with aclosing(chain.events(self._request(draft, scene, plan), self._gates(scene))) as events:
+        length = 0
+        gates = self._gates(scene, crisis=draft.assessment.crisis)
+        async with aclosing(chain.events(request, gates)) as events:
             async for said in events:
                 if not isinstance(said, Said):
                     draft.note(said)
@@ -179,17 +188,22 @@ class Responder:
                     draft.speaker = said.backend
                 for event in draft.say(said.text):
                     yield event
-                words += len(said.text.split())
-                if words >= limit:
+                length += len(said.text.split())
+                if length >= limit:
                     break
-        for text in self._ending(draft, scene, plan):
+        for text in words.ending(draft.reply):
             for event in draft.say(text):
                 yield event
 
-    def _gates(self, scene: Scene) -> Callable[[str], Gate]:
-        return lambda before: Gate(
-            self._rooms.reviewer, user=scene.user, language=scene.language, allowed=scene.allowed, before=before
-        )
+    def _gates(self, scene: Scene, *, crisis: bool) -> OpenGate:
+        def open_gate(backend: Backend, before: str) -> GateOfText:
+            gate = Gate(
+                self._rooms.reviewer, user=scene.user, language=scene.language, allowed=scene.allowed, before=before
+            )
+            strict = crisis and backend.name in self._rooms.options.unapproved
+            return ProvenGate(gate, self._rooms.proven) if strict else gate
+
+        return open_gate
 
     def _request(self, draft: Draft, scene: Scene, plan: Plan) -> Request:
         options, assessment, asked = self._rooms.options, draft.assessment, draft.conversation
@@ -215,84 +229,16 @@ class Responder:
             variant=plan.variant,
         )
 
-    def _opening(self, draft: Draft, scene: Scene, plan: Plan) -> str:
-        """Our own first words. They wait for no model, and they carry the safety question where it is due."""
-        wording, assessment, previous = self._rooms.wording, draft.assessment, said_by_us(scene.turns)
-        line = wording.signal_line(
-            assessment.signals,
-            language=scene.language,
-            variant=plan.variant,
-            level=assessment.level,
-            previous=previous,
-            said=scene.user,
-        )
-        following = wording.next_question(
-            level=assessment.level, kind=plan.kind, language=scene.language, variant=plan.variant, previous=previous
-        )
-        parts = [line, self._hearing(draft, scene, plan, answered=bool(line)), following if plan.ask_next else ""]
-        if assessment.level == "imminent":  # nothing stands before the call for help
-            parts[:2] = parts[1], parts[0]
-        said = ""
-        for part in parts:
-            said += glue(said, part)
-        return said
-
-    def _hearing(self, draft: Draft, scene: Scene, plan: Plan, *, answered: bool) -> str:
-        """One line of having heard, and the safety question; on a later turn a line that answers what was told is enough."""
-        if answered and not plan.ask_safety and draft.assessment.level != "imminent":
-            return ""
-        return self._rooms.wording.opening(
-            level=draft.assessment.level,
-            kind=plan.kind,
-            categories=draft.assessment.categories,
-            language=scene.language,
-            variant=plan.variant,
-            ask_safety=plan.ask_safety,
-            previous=said_by_us(scene.turns),
-            emergency=scene.resources.emergency or "",
-            said=scene.user,
-        )
-
-    def _ending(self, draft: Draft, scene: Scene, plan: Plan) -> Iterator[str]:
-        """What code completes every reply with: the lines, faith offered once (never last), and who is speaking."""
-        wording, previous = self._rooms.wording, said_by_us(scene.turns)
-        yield self._lines(scene, draft.assessment, plan, said=draft.reply, channel=draft.conversation.channel)
-        if plan.gospel:
-            yield wording.gospel(language=scene.language, variant=plan.variant, previous=previous)
-        if plan.disclose and (plan.gospel or not wording.says_ai(draft.reply, scene.language)):
-            yield wording.disclosure(language=scene.language, variant=plan.variant, first=plan.first, previous=previous)
-
-    def _lines(self, scene: Scene, assessment: Assessment, plan: Plan, *, said: str, channel: str = "chat") -> str:
-        return resource_text(
-            scene.resources,
-            mode=plan.resources,
-            level=assessment.level,
-            kind=plan.kind,
-            language=scene.language,
-            channel=channel,
-            variant=plan.variant,
-            said=said,
-        )
+    def _words(self, draft: Draft, scene: Scene) -> OwnWords:
+        plan = self._plan(draft, scene)
+        return OwnWords(self._rooms.wording, scene, draft.assessment, plan, draft.conversation.channel)
 
     def _rescue(self, draft: Draft, scene: Scene) -> Iterator[SentenceEvent]:
         """The rest of a reply when anything broke, and, when this breaks as well, words that need nothing at all."""
         try:
-            plan = self._plan(draft, scene)
-            wording, level = self._rooms.wording, draft.assessment.level
-            if draft.speaker is None:
-                body = wording.static_reply(
-                    level=level,
-                    kind=plan.kind,
-                    language=scene.language,
-                    variant=plan.variant,
-                    previous=said_by_us(scene.turns),
-                    after_opening=bool(draft.reply),
-                    channel=draft.conversation.channel,
-                    emergency=scene.resources.emergency or "",
-                )
-            else:
-                body = wording.closing(level=level, kind=plan.kind, language=scene.language, variant=plan.variant)
-            texts = [body, *self._ending(replace(draft, reply=draft.reply + glue(draft.reply, body)), scene, plan)]
+            words = self._words(draft, scene)
+            body = words.body(opened=bool(draft.reply), continues=draft.speaker is not None)
+            texts = [body, *words.ending(draft.reply + glue(draft.reply, body))]
         except Exception:  # noqa: BLE001 - the words below need no data, no room and no luck
             texts = [last_words(scene.resources, scene.language)]
         for text in texts:

@@ -14,6 +14,7 @@ from models.weights import locate, verify
 from prompts.protocol import protocol_prefix
 from prompts.wording import Wording
 from safety_filter.helplines import Helplines
+from safety_filter.proven import Proven
 from safety_filter.review import Reviewer
 from serving.backend import Backend, BackendMisconfigured
 from serving.backends.claude import ClaudeBackend
@@ -44,20 +45,22 @@ def build(settings: Settings, catalogue: Catalogue | None = None) -> Service:
     cards = catalogue or Catalogue.load()
     links = [_link(entry, settings, cards) for entry in settings.chain]
     usable = [link.backend for link in links if link.backend is not None]
+    unapproved = _unapproved(settings, cards, links)
     held = settings.reply.generated_text == "hold"
-    responder = build_responder(settings, [] if held else usable, demo=_is_demo(settings, cards, links))
     return Service(
-        responder=responder,
+        responder=build_responder(settings, [] if held else usable, unapproved=unapproved),
         engines=tuple(link.engine for link in links if link.engine is not None),
         clients=tuple(link.backend for link in links if isinstance(link.backend, ClaudeBackend)),
         links=tuple(link.status for link in links),
         warm_prefix=protocol_prefix(),
-        demo=_is_demo(settings, cards, links),
+        demo=bool(unapproved),
         default_country=settings.reply.default_country,
     )
 
 
-def build_responder(settings: Settings, backends: Sequence[Backend] = (), *, demo: bool = False) -> Responder:
+def build_responder(
+    settings: Settings, backends: Sequence[Backend] = (), *, unapproved: frozenset[str] = frozenset()
+) -> Responder:
     """The respond pipeline over these backends, the static one last; without backends it needs no model at all."""
     wording = Wording.load()
     static = StaticBackend(wording)
@@ -70,9 +73,10 @@ def build_responder(settings: Settings, backends: Sequence[Backend] = (), *, dem
         default_language=reply.default_language,
         max_tokens_chat=reply.max_tokens_chat,
         max_tokens_sms=reply.max_tokens_sms,
-        always_degraded=_always(settings, backends, demo=demo),
+        always_degraded=_always(settings, backends, demo=bool(unapproved)),
+        unapproved=unapproved,
     )
-    composer = Composer(Detector.load(), Reviewer.load(), Helplines.load(), wording, options)
+    composer = Composer(Detector.load(), Reviewer.load(), Helplines.load(), wording, Proven.load(), options)
     return Responder(composer, Chain([*backends, static], deadlines), Chain([static], deadlines))
 
 
@@ -93,10 +97,12 @@ def _always(settings: Settings, backends: Sequence[Backend], *, demo: bool) -> t
     return tuple(marks)
 
 
-def _is_demo(settings: Settings, cards: Catalogue, links: Sequence[Link]) -> bool:
-    return any(
-        link.backend is not None and isinstance(entry, LlamaEntry) and cards.get(entry.model).status != "approved"
+def _unapproved(settings: Settings, cards: Catalogue, links: Sequence[Link]) -> frozenset[str]:
+    """The names of usable entries whose model nobody approved for people."""
+    return frozenset(
+        entry.name
         for entry, link in zip(settings.chain, links, strict=True)
+        if link.backend is not None and isinstance(entry, LlamaEntry) and cards.get(entry.model).status != "approved"
     )
 
 

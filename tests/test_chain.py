@@ -52,7 +52,7 @@ class SentenceGate:
 
 async def run(*backends: Backend, deadlines: Deadlines = QUICK) -> list[ChainEvent]:
     chain = Chain(backends, deadlines)
-    return [event async for event in chain.events(ASK, lambda before: SentenceGate())]
+    return [event async for event in chain.events(ASK, lambda *_: SentenceGate())]
 
 
 def text(events: list[ChainEvent]) -> str:
@@ -143,7 +143,7 @@ async def test_a_crash_of_the_gate_is_not_mistaken_for_a_failed_backend() -> Non
 
     chain = Chain([ScriptedBackend(["I hear you. "]), static()], QUICK)
     with pytest.raises(ZeroDivisionError):
-        [event async for event in chain.events(ASK, lambda before: Broken())]
+        [event async for event in chain.events(ASK, lambda *_: Broken())]
 
 
 async def test_leaving_closes_the_backend_at_once() -> None:
@@ -161,7 +161,7 @@ async def test_leaving_closes_the_backend_at_once() -> None:
             finally:
                 closed.set()
 
-    events = Chain([Endless()], QUICK).events(ASK, lambda before: SentenceGate())
+    events = Chain([Endless()], QUICK).events(ASK, lambda *_: SentenceGate())
     await anext(events)
     await events.aclose()
     assert closed.is_set()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prompts.wording import Wording
 from safety_filter.contacts import Contacts
 from safety_filter.helplines import Helplines
+from safety_filter.proven import Proven
 from safety_filter.review import Reviewer
 from serving.backend import Backend, BackendUnavailable, Request
 from serving.backends.scripted import ScriptedBackend
@@ -43,7 +44,7 @@ HARMLESS = (
 
 @pytest.fixture(scope="module")
 def rooms() -> Composer:
-    return Composer(Detector.load(), Reviewer.load(), Helplines.load(), Wording.load(), ReplyOptions())
+    return Composer(Detector.load(), Reviewer.load(), Helplines.load(), Wording.load(), Proven.load(), ReplyOptions())
 
 
 def responder(rooms: Composer, *backends: Backend) -> Responder:
@@ -251,6 +252,16 @@ def test_a_conversation_is_not_told_the_same_twice(rooms: Composer) -> None:
     doubled = {s for s in sentences if sentences.count(s) > 1}
     assert not doubled
     assert sum(rooms.wording.offers_faith(reply) for reply in replies) == 1
+
+
+def test_an_unapproved_model_says_only_what_is_known_to_be_good(rooms: Composer) -> None:
+    strict = replace(rooms, options=ReplyOptions(unapproved=frozenset({"scripted"})))
+    script = ["You are not alone in this. You have a choice to make. It's okay to take risks. What happened today?"]
+    made = answer(run(responder(strict, ScriptedBackend(script)), asking("I want to die")))
+    assert "You are not alone in this. What happened today?" in made.reply
+    assert "choice" not in made.reply
+    assert "risks" not in made.reply
+    assert (made.source, made.verdict) == ("local", "repair")
 
 
 def test_an_ordinary_message_gets_an_ordinary_answer(rooms: Composer) -> None:

@@ -1,0 +1,74 @@
+"""For models that nobody approved for people: a sentence must be of a kind known to be good, not only break no rule.
+
+A small model strings harmless words into harm that no list foresees ("you have a choice to make, do what feels best").
+So in front of a person in crisis its sentences are let through one kind at a time: hearing, presence, an open question,
+bringing in a person. `proven/*.toml` are these kinds, as rules with the same proof as every other; a sentence holds when
+one of them covers it from beginning to end.
+"""
+
+from collections.abc import Sequence
+from importlib.resources import files
+
+from safety_filter.gate import Gate
+from safety_filter.verdict import Violation
+from textrules.matcher import Matcher
+from textrules.normalise import fold
+from textrules.rules import Rule, load
+
+_EDGES = " \t\r\n\"'*_.!?…¡¿()"
+UNPROVEN = Violation("unproven.not-a-known-kind", "unproven", "cut")
+
+
+class Proven:
+    """The kinds of sentences that an unapproved model may say to a person in crisis."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._matcher = Matcher(rules)
+
+    @classmethod
+    def load(cls) -> "Proven":
+        return cls(load_rules())
+
+    def holds(self, sentence: str) -> bool:
+        """Whether one kind covers the whole sentence."""
+        text = fold(sentence.encode("utf-8", "replace").decode("utf-8")).text.strip(_EDGES)
+        asks = sentence.rstrip(" \t\r\n\"'*_)").endswith("?")
+        return any(
+            hit.start == 0 and hit.end == len(text) and ("asks" in hit.rule.tags) == asks
+            for hit in self._matcher.hits(text)
+        )
+
+
+class ProvenGate:
+    """A gate behind the gate: what passed review and is of no known kind is cut. A stage like the first one."""
+
+    def __init__(self, gate: Gate, proven: Proven) -> None:
+        self._gate = gate
+        self._proven = proven
+        self._cut: list[Violation] = []
+
+    @property
+    def blocked(self) -> bool:
+        return self._gate.blocked
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        return (*self._gate.violations, *self._cut)
+
+    def feed(self, text: str) -> list[str]:
+        return self._known(self._gate.feed(text))
+
+    def flush(self) -> list[str]:
+        return self._known(self._gate.flush())
+
+    def _known(self, sentences: list[str]) -> list[str]:
+        kept = [sentence for sentence in sentences if not sentence.strip() or self._proven.holds(sentence)]
+        if len(kept) < len(sentences) and not self._cut:
+            self._cut.append(UNPROVEN)
+        return kept
+
+
+def load_rules() -> tuple[Rule, ...]:
+    """Every rule of `safety_filter/proven`."""
+    folder = files("safety_filter") / "proven"
+    return load(sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name))
