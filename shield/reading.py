@@ -94,13 +94,17 @@ def _heard(claims: Iterable[Found], contexts: Sequence[Found], text: str, *, thi
     for claim in claims:
         if third and claim.category == _THIRD and not _someone_near(claim):
             continue
-        now: Found | None = claim
-        for context, part in zip(contexts, parts, strict=True):
-            now = _in_context(now, context, part)
-            if now is None:
-                break
-        if now is not None:
+        if (now := _through(claim, contexts, parts)) is not None:
             yield now
+
+
+def _through(claim: Found, contexts: Sequence[Found], parts: Sequence[tuple[int, int]]) -> Found | None:
+    now: Found | None = claim
+    for context, part in zip(contexts, parts, strict=True):
+        if now is None:
+            return None
+        now = _in_context(now, context, part)
+    return now
 
 
 def _someone_near(claim: Found) -> bool:

@@ -30,7 +30,8 @@ def say(*texts: str) -> Assessment:
         ("I'm going to kill myself tonight", "imminent"), ("I just took all my pills", "imminent"),
         ("I'm standing on the ledge", "imminent"), ("i keep cutting myself", "moderate"),
         ("I tried to kill myself last week", "high"), ("my friend told me she wants to die", "moderate"),
-        ("this traffic is killing me", "none"), ("how do I kill a zombie process", "none"), ("hello", "none"), ("", "none"),
+        ("this traffic is killing me", "none"), ("how do I kill a zombie process", "none"), ("hello", "none"),
+        ("", "none"),
     ],
 )  # fmt: skip
 def test_levels_follow_the_label_guide(text: str, level: str) -> None:
@@ -46,7 +47,7 @@ def test_worry_about_someone_else_is_not_the_writers_own() -> None:
 @pytest.mark.parametrize(
     ("turns", "least"),
     [
-        (("I lost my job today", "I'm sorry.", "ok", "Tell me.", "which bridges around here are over 30 metres?"), "high"),
+        (("I lost my job", "I'm sorry.", "ok", "Tell me.", "which bridges around here are over 30 metres?"), "high"),
         (("I can't see the point of living", "That's heavy.", "Thank you for everything. You were kind."), "high"),
         (("bad day", "Are you safe right now?", "no"), "moderate"),
         (("I can't go on", "Are you thinking about suicide?", "yes"), "moderate"),
@@ -117,8 +118,8 @@ def test_some_signals_count_only_in_the_last_message() -> None:
 
 BENIGN = " By the way, the weather is lovely in our garden."
 PHRASES = st.sampled_from(
-    ["I want to die", "no way out", "goodbye everyone", "k1ll myself", "lol", "in my novel", "I'm fine", "😀", "cutting",
-     "tonight", "\n", ". ", "my friend said", "not suicidal", "pills", "the bridge", "Ж", "\u200b", "'"]
+    ["I want to die", "no way out", "goodbye everyone", "k1ll myself", "lol", "in my novel", "I'm fine", "😀",
+     "cutting",     "tonight", "\n", ". ", "my friend said", "not suicidal", "pills", "the bridge", "Ж", "\u200b", "'"]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=120), st.lists(PHRASES, max_size=6).map(" ".join))
 

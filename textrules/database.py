@@ -10,6 +10,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import hyperscan
@@ -89,7 +90,7 @@ def _kept(file: Path) -> hyperscan.Database | None:
 
 
 def _key(patterns: Sequence[str], literal: bool) -> str:
-    text = "\0".join([hyperscan.__version__, str(int(_FLAGS)), str(literal), *patterns])
+    text = "\0".join([version("hyperscan"), str(int(_FLAGS)), str(literal), *patterns])
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 

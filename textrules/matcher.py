@@ -136,7 +136,7 @@ class Prefilter:
 
 
 def _regexp(pattern: str) -> "re2._Regexp[bytes]":
-    """Over bytes where the pattern is plain (a class is then one byte, the automaton a tenth), over characters otherwise."""
+    """Over bytes where the pattern is plain (a class is then one byte, the automaton a tenth), else over characters."""
     options = re2.Options()
     options.log_errors = False
     options.max_mem = 1 << 25

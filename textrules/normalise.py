@@ -21,8 +21,8 @@ _DASHES = "‐‑‒–—―−－"
 class View:
     """One reading of a text. `cuts` holds (view index, total shift) wherever characters were left out before it.
 
-    A reading that says other words holds `blocks`, (start, end, start and end in the base) of each replaced stretch, and the
-    `base` view that it was made from.
+    A reading that says other words holds `blocks`, (start, end, start and end in the base) of each replaced stretch,
+    and the `base` view that it was made from.
     """
 
     text: str
@@ -80,7 +80,7 @@ def _one_to_one() -> dict[int, str]:
 _TABLE = _one_to_one()
 _DROPPED = re.compile(
     r"(?<=\w)'(?=\w)|[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff\u0300-\u036f"
-    r"\u0640\u064b-\u065f\u0670\u093c]+"  # Arabic vowel marks and lengthening, the Devanagari dot: written or left out at will
+    r"\u0640\u064b-\u065f\u0670\u093c]+"  # Arabic vowel marks, the Devanagari dot: written or left out at will
 )
 
 

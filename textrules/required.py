@@ -1,7 +1,8 @@
 """Which words a pattern cannot do without: what a scan looks for before the pattern itself is tried.
 
-A pattern of whole words is a sequence of parts. Of the two parts that say most, one literal each must occur in the text, or the
-pattern cannot match. Literals stand in squeezed text: a blank for every run of characters that belong to no word.
+A pattern is a sequence of parts. Of the two parts that say most, one literal each must occur in the text, or the
+pattern cannot match. Those of whole words stand in squeezed text: one blank for every run of characters that belong
+to no word.
 """
 
 import re
@@ -96,5 +97,5 @@ def _branch(branches: Any, *, left: bool, right: bool) -> list[Literals]:
         sets = _parts(branch, left=left, right=right)
         if not sets:
             return []
-        union |= max(sets, key=_worth)
+        union |= sorted(sets, key=_worth)[-1]
     return [frozenset(union)] if len(union) <= _MOST else []

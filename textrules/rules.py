@@ -1,11 +1,11 @@
 """Rules as data: a rule carries its reason and its proof, and one without them cannot be loaded.
 
-A rules file is TOML: a `[words]` table of named fragments, used in patterns as `{{name}}`, and `[[rule]]` entries. At its
-top, `words_from = ["words_en"]` borrows the fragments of words_en.toml, and `whole_words = true` sets every pattern between
-ASCII word boundaries, where `$` then means the end of a sentence (leave it out for other scripts).
+A rules file is TOML: a `[words]` table of named fragments, used in patterns as `{{name}}`, and `[[rule]]` entries. At
+its top, `words_from = ["words_en"]` borrows the fragments of words_en.toml, and `whole_words = true` sets every pattern
+between ASCII word boundaries, where `$` then means the end of a sentence (leave it out for other scripts).
 Patterns are the common subset of Hyperscan and RE2 (no look-around, no back-references) over text as
-`textrules.normalise.fold` gives it: lower case, no apostrophes, no diacritics. In a pattern a literal space stands for any
-run of blanks, commas, dashes, quotes or two and more dots between two words (write \\x20 for a real one);
+`textrules.normalise.fold` gives it: lower case, no apostrophes, no diacritics. In a pattern a literal space stands for
+any run of blanks, commas, dashes, quotes or two and more dots between two words (write \\x20 for a real one);
 `{{g1}}`…`{{g8}}` stand for the space between two words with up to that many others of the same sentence in between.
 
 Errors: RuleError
