@@ -165,9 +165,10 @@ class Wording:
         """One sentence that ends a reply which broke off, or that keeps an offer from being the last word."""
         return choose(self.tongue(language).pool("closing", _band(level, kind), "steady"), variant, previous)
 
-    def disclosure(self, *, language: str, variant: int, first: bool, previous: str = "") -> str:
-        """That an AI writes, in one sentence; the first time with what follows from it."""
-        return choose(self.tongue(language).pool("disclosure", "first" if first else "later"), variant, previous)
+    def disclosure(self, *, language: str, variant: int, first: bool, plain: bool = False, previous: str = "") -> str:
+        """That an AI writes, in one sentence; the first time with what follows from it. plain: outside of a crisis."""
+        cells = ("plain", "later") if plain else ("first" if first else "later",)
+        return choose(self.tongue(language).pool("disclosure", *cells), variant, previous)
 
     def gospel(self, *, language: str, variant: int, previous: str = "") -> str:
         """The offer of faith, with its exit. Never the first and never the last words of a reply."""

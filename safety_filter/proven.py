@@ -2,8 +2,8 @@
 
 A small model strings harmless words into harm that no list foresees ("you have a choice to make, do what feels best").
 So in front of a person in crisis its sentences are let through one kind at a time: hearing, presence, an open question,
-bringing in a person. `proven/*.toml` are these kinds, as rules with the same proof as every other; a sentence holds when
-one of them covers it from beginning to end.
+bringing in a person. `proven/*.toml` holds these kinds, as rules with the same proof as every other rule. A sentence
+holds when one of them covers it from beginning to end.
 """
 
 from collections.abc import Sequence

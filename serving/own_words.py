@@ -59,7 +59,13 @@ class OwnWords:
         if self.plan.gospel:
             yield self.wording.gospel(language=language, variant=variant, previous=previous)
         if self.plan.disclose and (self.plan.gospel or not self.wording.says_ai(said, language)):
-            yield self.wording.disclosure(language=language, variant=variant, first=self.plan.first, previous=previous)
+            yield self.wording.disclosure(
+                language=language,
+                variant=variant,
+                first=self.plan.first,
+                plain=not self.assessment.crisis,
+                previous=previous,
+            )
 
     def lines(self, said: str) -> str:
         """The contacts that `said` does not give yet, worded for the level and the channel."""
