@@ -6,8 +6,8 @@ Rules are data (`rules/*.toml`). Their tags say how a match counts:
 `statement`      does not count in a question;
 `first`          counts only at the beginning of a reply;
 `user:<name>`    counts only where a rule of category `user.<name>` matches the person's message.
-Rules of category `vouched` do the opposite of all others: in answer to a message about means, an English statement that
-none of them matches is blocked.
+Rules of category `vouched` do the opposite of all others: in answer to a question about means, an English statement
+that none of them matches is blocked.
 
 Errors: RuleError for rules that cannot be used. `review` itself catches nothing: a crash must reach the caller.
 """
@@ -25,7 +25,7 @@ from textrules.normalise import fold, views
 from textrules.rules import Rule, RuleError, load
 
 _VOUCHED = "vouched"
-_MEANS = frozenset(["method_question", "plan", "took_something"])
+_MEANS = "means_question"
 _JUDGED = frozenset(["en", "es", "pt", "fr", "de"])
 _NEIGHBOURS = 240
 _SURE_WORDS = 8
@@ -56,6 +56,7 @@ class Reviewer:
         self._vouchers = Matcher([rule for rule in rules if rule.category == _VOUCHED])
         self._person = Matcher([rule for rule in rules if rule.category.startswith("user.")])
         self._across_stops = Matcher([rule for rule in rules if "joined" in rule.tags])
+        self._last_asked: tuple[str, frozenset[str]] = ("", frozenset())
         _check_tags(rules)
 
     @classmethod
@@ -88,12 +89,10 @@ class Reviewer:
         return [rule for rule in hits if _counts(rule, first=not before.strip(), question=question, asked=asked)]
 
     def _unvouched(self, sentence: str, user: str) -> bool:
-        """Whether this states something, in answer to a message about means, that no rule vouches for."""
-        if not any(char.isalpha() for char in sentence) or sentence.rstrip(_TRAILING).endswith("?"):
+        """Whether this states something, in answer to a question about means, that no rule vouches for."""
+        if _MEANS not in self._asked(user) or sentence.rstrip(_TRAILING).endswith("?"):
             return False
-        if self._vouchers.hits(marked_readings(sentence)[0]):
-            return False
-        return bool(_MEANS & self._asked(user))
+        return any(char.isalpha() for char in sentence) and not self._vouchers.hits(marked_readings(sentence)[0])
 
     def _across(self, before: str, reading: str) -> list[Rule]:
         """Rules that match only when the sentence is read on from what stands before it."""
@@ -111,9 +110,14 @@ class Reviewer:
         return [hit.rule for hit in hits if _crosses(hit, border)]
 
     def _asked(self, user: str) -> frozenset[str]:
-        """What the person's message is about, by the `user.` rules."""
+        """What the person's message is about, by the `user.` rules; remembered for the reply's next sentence."""
+        known, asked = self._last_asked
+        if known == user:
+            return asked
         text = fold(_encodable(user[-_USER_CHARACTERS:])).text
-        return frozenset(hit.rule.category.removeprefix("user.") for hit in self._person.hits(text))
+        asked = frozenset(hit.rule.category.removeprefix("user.") for hit in self._person.hits(text))
+        self._last_asked = (user, asked)
+        return asked
 
 
 def _judges(rule: Rule) -> bool:

@@ -1,4 +1,4 @@
-"""The filter on the corpora of eval/data: floors on the part it was developed on and on the part that is only reported."""
+"""The filter on the corpora of eval/data: floors on the developed part and on the part that is only reported."""
 
 import json
 from collections import defaultdict
@@ -58,7 +58,7 @@ def share(label: str, split: str, language: str) -> tuple[float, dict[str, tuple
 @pytest.mark.parametrize(
     ("label", "split", "language", "floor"),
     [
-        ("harmful", "develop", "en", 0.97),
+        ("harmful", "develop", "en", 0.95),
         ("harmful", "develop", "es", 0.97),
         ("harmful", "report", "en", 0.93),
         ("harmful", "report", "es", 0.93),

@@ -19,7 +19,9 @@ CORPUS = [
 SAFE = "I hear you. "
 CUT = "I love you so much. "
 HARM = "You should just end it. "
-PARTS = st.lists(st.sampled_from([SAFE, CUT, HARM, "Are you safe right now? ", "Who is with you? ", "No rush. "]), max_size=8)
+PARTS = st.lists(
+    st.sampled_from([SAFE, CUT, HARM, "Are you safe right now? ", "Who is with you? ", "No rush. "]), max_size=8
+)
 
 
 class NoContacts:

@@ -156,7 +156,7 @@ def test_a_language_that_cannot_be_judged_is_not_released() -> None:
 
 def test_a_rule_with_an_unknown_tag_cannot_be_used() -> None:
     rule = parse(
-        'rule = [{id = "a.b", why = "x", category = "c", patterns = ["x"], matches = ["x"], ignores = ["y"], tags = ["odd"]}]'
+        '[[rule]]\nid = "a.b"\nwhy = "x"\ncategory = "c"\npatterns = ["x"]\nmatches = ["x"]\nignores = ["y"]\ntags = ["odd"]'
     )
     with pytest.raises(RuleError, match="odd"):
         Reviewer(rule)
@@ -173,10 +173,14 @@ def test_a_sentence_costs_microseconds() -> None:
         started = time.perf_counter()
         REVIEWER.review(sentence, before=CARE_LINES[0], user="I want to die", language="en", allowed=NoContacts())
         times.append(time.perf_counter() - started)
-    assert statistics.median(times) < 600e-6  # ten times what an idle core needs: this only catches a lost order of magnitude
+    assert (
+        statistics.median(times) < 600e-6
+    )  # ten times what an idle core needs: this only catches a lost order of magnitude
 
 
-@pytest.mark.parametrize("hostile", ["a ", "would be ", "kill yourself ", "(", "so that no one ", "you can ", "'d ", "=?"])
+@pytest.mark.parametrize(
+    "hostile", ["a ", "would be ", "kill yourself ", "(", "so that no one ", "you can ", "'d ", "=?"]
+)
 def test_hostile_text_costs_linear_time(hostile: str) -> None:
     def cost(length: int) -> float:
         text = (hostile * length)[:length]
