@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.console import Failure, JsonOption, console, one_text
-from cli.lines import BadRecord, JsonlOption, OutOption, Record, each, string
+from cli.lines import Answer, BadRecord, JsonlOption, OutOption, Record, each, string
 from serving.events import assessment_json
 from shield.assessment import Assessment, Level, Turn
 from shield.detect import Detector
@@ -43,8 +43,7 @@ def assess(
     if jsonl is not None:
         if text is not None:
             raise Failure("give a text or --jsonl, not both; see crisis assess --help", 2)
-        detector = Detector.load()
-        each(jsonl, out, lambda record: _assessed(detector, record))
+        each(jsonl, out, _answering)
         return
     if out is not None:
         raise Failure("--out needs --jsonl; one text is answered on standard output", 2)
@@ -74,6 +73,11 @@ def _explain(assessment: Assessment, message: str) -> None:
 def _record(assessment: Assessment) -> Record:
     found: dict[str, Any] = assessment_json(assessment)
     return {**found, "per_turn": list(assessment.per_turn)}
+
+
+def _answering() -> Answer:
+    detector = Detector.load()
+    return lambda record: _assessed(detector, record)
 
 
 def _assessed(detector: Detector, record: Record) -> Record:

@@ -18,7 +18,7 @@ from safety_filter.review import load_rules
 from serving.llama.cores import available
 from serving.settings import ClaudeEntry, LlamaEntry, Settings, SettingsError, find_file
 from serving.wiring import build, weights_dir
-from shield.detect import Detector
+from shield.detect import rules
 
 Outcome = Literal["pass", "warn", "fail"]
 _STYLES: dict[Outcome, str] = {"pass": "green", "warn": "yellow", "fail": "bold red"}
@@ -64,7 +64,7 @@ def examine(config: Path | None) -> Iterator[Check]:
         return
     yield Check("settings", "pass", str(file) if file else "none found; defaults and CRISIS_… variables")
     yield from _looked("api keys", lambda: [_keys(chosen)])
-    yield from _looked("shield", lambda: [Check("shield", "pass", f"{len(Detector.load().rules)} rules loaded")])
+    yield from _looked("shield", lambda: [Check("shield", "pass", f"{len(rules())} rules loaded")])
     yield from _looked("filter", lambda: [Check("filter", "pass", f"{len(load_rules())} rules loaded")])
     yield from _looked("helplines", lambda: [_helplines()])
     yield from _looked("cores", lambda: [Check("cores", "pass", f"{available()} available to engines")])

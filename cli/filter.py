@@ -1,14 +1,13 @@
 """`crisis filter`: a reply judged as the service judges a model's, one or a file of them. No model is asked."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cli.console import ConfigOption, Failure, JsonOption, console, one_text, settings
-from cli.lines import JsonlOption, OutOption, Record, each, string
+from cli.lines import Answer, JsonlOption, OutOption, Record, each, string
 from safety_filter.helplines import resolve_country
 from safety_filter.verdict import Verdict
 from serving.wiring import build_responder
@@ -51,7 +50,7 @@ def filter_reply(
     if jsonl is not None:
         if user is not None or reply is not None:
             raise Failure("give --reply or --jsonl, not both; see crisis filter --help", 2)
-        each(jsonl, out, _judge(config, country, language))
+        each(jsonl, out, lambda: _judge(config, country, language))
         return
     if out is not None:
         raise Failure("--out needs --jsonl; one reply is answered on standard output", 2)
@@ -64,7 +63,7 @@ def filter_reply(
         _explain(answer)
 
 
-def _judge(config: Path | None, country: str | None, language: str | None) -> Callable[[Record], Record]:
+def _judge(config: Path | None, country: str | None, language: str | None) -> Answer:
     chosen = settings(config)
     responder = build_responder(chosen)
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -14,6 +14,7 @@ from cli.console import MOST_CHARACTERS, Failure
 from cli.progress import Progress
 
 Record = dict[str, Any]
+Answer = Callable[[Record], Record]
 JsonlOption = Annotated[
     Path | None,
     typer.Option("--jsonl", metavar="IN", help="A JSON Lines file instead of one text; - for standard input."),
@@ -28,16 +29,20 @@ class BadRecord(ValueError):
     """One line that cannot be used: what is missing or wrong in it. Names fields, never their text."""
 
 
-def each(source: Path, target: Path | None, answer: Callable[[Record], Record]) -> None:
+def each(source: Path, target: Path | None, make: Callable[[], Answer]) -> None:
     """Answers every line of `source` into `target` (None: standard output), one line in memory at a time.
 
-    Failure at the end if lines were bad: each has an error record in its place.
+    `make` gives what answers a line, once there is something to answer. Failure at the end if lines were bad: each has
+    an error record in its place.
     """
     if target is not None and _same(source, target):
         raise Failure(f"{target}: is the input; name another file for --out", 2)
     bad: list[int] = []
     answered = 0
-    with _reading(source) as file, _writing(target) as write, Progress(watched=not _on_screen(target)) as progress:
+    with ExitStack() as stack:
+        file, answer = stack.enter_context(_reading(source)), make()
+        write = stack.enter_context(_writing(target))
+        progress = stack.enter_context(Progress(watched=not _on_screen(target)))
         for number, line in _lines(file, source):
             result, good = _answered(line, number, answer)
             answered += good
@@ -69,7 +74,7 @@ def string(record: Record, field: str, default: str | None = None) -> str:
     return value
 
 
-def _answered(line: str | None, number: int, answer: Callable[[Record], Record]) -> tuple[Record, bool]:
+def _answered(line: str | None, number: int, answer: Answer) -> tuple[Record, bool]:
     record: Record = {}
     try:
         record = _parsed(line)
@@ -158,6 +163,7 @@ def _careful(file: TextIO, name: str) -> Callable[[str], None]:
     def write(text: str) -> None:
         try:
             file.write(text)
+            file.flush()  # a program at the other end may wait for this answer before it sends the next line
         except BrokenPipeError:
             raise
         except OSError as error:

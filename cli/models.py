@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from cli.console import ConfigOption, Failure, JsonOption, console, examples, settings
-from models.catalogue import Catalogue, ModelCard, ModelError
+from models.catalogue import Catalogue, ModelCard, ModelError, Status
 from models.weights import locate
 from serving.wiring import weights_dir
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+_STYLES: dict[Status, str] = {"approved": "green", "unapproved": "yellow", "demo": "yellow", "refused": "bold red"}
 
 
 @app.command("list", epilog=examples("crisis models list", "crisis models list --json"))
@@ -33,7 +35,9 @@ def list_models(config: ConfigOption = None, as_json: JsonOption = False) -> Non
         return
     table = Table("name", "status", "size", "here", box=None, pad_edge=False)
     for card in cards:
-        table.add_row(card.name, card.status, _size(card), "yes" if here[card.name] else "no")
+        table.add_row(
+            card.name, Text(card.status, style=_STYLES[card.status]), _size(card), "yes" if here[card.name] else "no"
+        )
     console().print(table)
     console().print(f"weights are looked for in {weights_dir(chosen)}", markup=False)
 

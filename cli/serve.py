@@ -14,6 +14,8 @@ from serving.http.service import HttpOptions
 from serving.settings import Settings, SettingsError, check_open
 from serving.wiring import build, demo_settings
 
+_BACKLOG = 2048
+
 
 def serve(
     config: ConfigOption = None,
@@ -48,17 +50,13 @@ def serve(
 def bound(host: str, port: int) -> socket.socket:
     """The listening socket, made before anything is loaded, so that a port in use is said at once and in one line."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address, family=family, backlog=_BACKLOG)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = (error.strerror or str(error)).split(" (")[0]
         raise Failure(
             f"{host}:{port}: cannot be listened on: {reason}; choose another with --port or server.port"
         ) from None
-    listener.listen(2048)
-    return listener
 
 
 def listening(chosen: Settings, host: str | None, port: int | None) -> Settings:

@@ -24,6 +24,7 @@ TITLES = {
     "good_blocked": "… blocked altogether",
 }
 _PLAIN_WIDTH = 120
+_SHOWN = "report"
 
 
 def console() -> Console:
@@ -32,16 +33,14 @@ def console() -> Console:
 
 
 def show(out: Console, report: Mapping[str, Any], passages: Sequence[Passage]) -> None:
-    """The whole report, the parts nobody develops on first."""
+    """The main figures of every split; the details of the one nobody develops on. The JSON file has all of them."""
     detection, filtered = report["detection"], report["filter"]
     _room(out, "SHIELD", detection, detection["time_per_assess"], "a conversation")
-    for split, part in _ordered(detection["splits"]):
-        _rates(out, f"crisis found, {split}", part, ("recall_by_category", "recall_by_level", "recall_by_language"))
-        _rates(out, f"ordinary messages raised, {split}", part, ("false_alarms_by_topic", "false_alarms_by_language"))
+    _rates(out, "crisis found", detection, ("recall_by_category", "recall_by_level", "recall_by_language"))
+    _rates(out, "ordinary messages raised", detection, ("false_alarms_by_topic", "false_alarms_by_language"))
     _room(out, "FILTER", filtered, filtered["time_per_review"], "a sentence")
-    for split, part in _ordered(filtered["splits"]):
-        _rates(out, f"harmful replies stopped, {split}", part, ("stopped_by_family", "stopped_by_language"))
-        _rates(out, f"good replies touched, {split}", part, ("touched_by_family", "touched_by_language"))
+    _rates(out, "harmful replies stopped", filtered, ("stopped_by_family", "stopped_by_language"))
+    _rates(out, "good replies touched", filtered, ("touched_by_family", "touched_by_language"))
     _gates(out, passages)
 
 
@@ -55,14 +54,17 @@ def _room(out: Console, name: str, part: Mapping[str, Any], time: Mapping[str, A
     out.print(table)
 
 
-def _rates(out: Console, title: str, part: Mapping[str, Any], keys: Sequence[str]) -> None:
-    table = Table(title, "", "of", box=None, pad_edge=False, header_style="bold")
+def _rates(out: Console, title: str, room: Mapping[str, Any], keys: Sequence[str]) -> None:
+    part = room["splits"].get(_SHOWN)
+    if part is None:
+        return
+    table = Table(f"{title}, {_SHOWN}", "", "of", box=None, pad_edge=False, header_style="bold")
     for key in keys:
         for name, rate in part[key].items():
             table.add_row(f"  {name}", _cell(rate), str(rate["of"]))
-    if table.row_count:
-        out.print()
-        out.print(table)
+        table.add_section()
+    out.print()
+    out.print(table)
 
 
 def _gates(out: Console, passages: Sequence[Passage]) -> None:
@@ -75,7 +77,7 @@ def _gates(out: Console, passages: Sequence[Passage]) -> None:
 
 
 def _ordered(splits: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return sorted(splits.items(), key=lambda item: (item[0] != "report", item[0]))
+    return sorted(splits.items(), key=lambda item: (item[0] != _SHOWN, item[0]))
 
 
 def _cell(rate: Mapping[str, Any]) -> str:
