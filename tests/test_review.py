@@ -155,9 +155,8 @@ def test_a_language_that_cannot_be_judged_is_not_released() -> None:
 
 
 def test_a_rule_with_an_unknown_tag_cannot_be_used() -> None:
-    rule = parse(
-        '[[rule]]\nid = "a.b"\nwhy = "x"\ncategory = "c"\npatterns = ["x"]\nmatches = ["x"]\nignores = ["y"]\ntags = ["odd"]'
-    )
+    proof = 'why = "x"\ncategory = "c"\npatterns = ["x"]\nmatches = ["x"]\nignores = ["y"]'
+    rule = parse(f'[[rule]]\nid = "a.b"\ntags = ["odd"]\n{proof}')
     with pytest.raises(RuleError, match="odd"):
         Reviewer(rule)
 
