@@ -31,21 +31,27 @@ class Proven:
 
     def holds(self, sentence: str) -> bool:
         """Whether one kind covers the whole sentence."""
+        return self.kind(sentence) is not None
+
+    def kind(self, sentence: str) -> str | None:
+        """The id of the kind that covers the whole sentence."""
         text = fold(sentence.encode("utf-8", "replace").decode("utf-8")).text.strip(_EDGES)
         asks = sentence.rstrip(" \t\r\n\"'*_)").endswith("?")
-        return any(
-            hit.start == 0 and hit.end == len(text) and ("asks" in hit.rule.tags) == asks
-            for hit in self._matcher.hits(text)
-        )
+        whole = (hit.rule for hit in self._matcher.hits(text) if hit.start == 0 and hit.end == len(text))
+        return next((rule.id for rule in whole if ("asks" in rule.tags) == asks), None)
 
 
 class ProvenGate:
-    """A gate behind the gate: what passed review and is of no known kind is cut. A stage like the first one."""
+    """A gate behind the gate: what passed review and is of no known kind is cut, and so is a kind's second sentence.
+
+    A stage like the one before it. Small models loop, and each round in slightly other words.
+    """
 
     def __init__(self, gate: Gate, proven: Proven) -> None:
         self._gate = gate
         self._proven = proven
         self._cut: list[Violation] = []
+        self._said: set[str] = set()
 
     @property
     def blocked(self) -> bool:
@@ -62,10 +68,17 @@ class ProvenGate:
         return self._known(self._gate.flush())
 
     def _known(self, sentences: list[str]) -> list[str]:
-        kept = [sentence for sentence in sentences if not sentence.strip() or self._proven.holds(sentence)]
+        kept = [sentence for sentence in sentences if not sentence.strip() or self._is_new(sentence)]
         if len(kept) < len(sentences) and not self._cut:
             self._cut.append(UNPROVEN)
         return kept
+
+    def _is_new(self, sentence: str) -> bool:
+        kind = self._proven.kind(sentence)
+        if kind is None or kind in self._said:
+            return False
+        self._said.add(kind)
+        return True
 
 
 def load_rules() -> tuple[Rule, ...]:

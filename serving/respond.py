@@ -178,7 +178,7 @@ class Responder:
         request = self._request(draft, scene, words.plan)
         limit = (_WORDS if draft.assessment.crisis else _WORDS_NO_CRISIS)[draft.conversation.channel]
         length = 0
-        gates = self._gates(scene, crisis=draft.assessment.crisis)
+        gates = self._gates(scene, careful=draft.assessment.crisis or bool(draft.assessment.signals))
         async with aclosing(chain.events(request, gates)) as events:
             async for said in events:
                 if not isinstance(said, Said):
@@ -195,12 +195,12 @@ class Responder:
             for event in draft.say(text):
                 yield event
 
-    def _gates(self, scene: Scene, *, crisis: bool) -> OpenGate:
+    def _gates(self, scene: Scene, *, careful: bool) -> OpenGate:
         def open_gate(backend: Backend, before: str) -> GateOfText:
             gate = Gate(
                 self._rooms.reviewer, user=scene.user, language=scene.language, allowed=scene.allowed, before=before
             )
-            strict = crisis and backend.name in self._rooms.options.unapproved
+            strict = careful and backend.name in self._rooms.options.unapproved
             return ProvenGate(gate, self._rooms.proven) if strict else gate
 
         return open_gate
