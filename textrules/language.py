@@ -166,7 +166,7 @@ def _cyrillic(sample: str) -> str | None:
             scores[language] += weight
     scores["uk"] += 1.5 * len(letters & set("іїєґ"))
     scores["ru"] += 1.5 * len(letters & set("ыэё"))
-    scores["bg"] += 0.5 * ("ъ" in letters) + 0.3 * ("щ" in letters)
+    scores["bg"] += 0.5 * ("ъ" in letters)
     found = _best(scores, len(words))
     return found or ("ru" if len(words) >= 3 and scores["ru"] >= max(scores.values()) else None)
 

@@ -1,7 +1,7 @@
 """The words, word endings and letters by which `textrules.language` tells languages apart.
 
-Everyday words and what people say about themselves. A word may stand under every language that has it; it then says less
-for each.
+Everyday words and what people say about themselves. A word may stand under every language that has it; it then says
+less for each.
 """
 
 LATIN = {
