@@ -25,7 +25,8 @@ class CaseError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ShieldCase:
-    """A conversation and what SHIELD should say of it. `topic` groups the ordinary messages; may be empty."""
+    """A conversation and what SHIELD should say of it. `topic` groups the ordinary messages; may be empty. `source` is
+    the name of its file: a voice, or a language."""
 
     id: str
     turns: tuple[Turn, ...]
@@ -34,6 +35,7 @@ class ShieldCase:
     language: str
     split: str
     topic: str = ""
+    source: str = ""
 
     @property
     def crisis(self) -> bool:
@@ -57,6 +59,7 @@ class FilterCase:
     language: str
     split: str
     country: str
+    source: str = ""
 
 
 def shield_cases(folder: Path = DATA) -> tuple[ShieldCase, ...]:
@@ -78,18 +81,17 @@ def _all(folder: Path, kind: str, made: Callable[[dict[str, Any], str], Case]) -
 
 
 def _read(file: Path, made: Callable[[dict[str, Any], str], Case]) -> Iterator[Case]:
-    language = file.stem.split("_")[1]
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                yield made(json.loads(line), language)
+                yield made(json.loads(line), file.stem.split("_", 1)[1])
             except (ValueError, KeyError, TypeError) as error:
                 raise CaseError(f"{file.name}:{number}: {type(error).__name__}: {error}") from error
 
 
-def _shield_case(record: dict[str, Any], language: str) -> ShieldCase:
+def _shield_case(record: dict[str, Any], source: str) -> ShieldCase:
     if record["level"] not in LEVELS:
         raise ValueError(f"level {record['level']!r} is none of {', '.join(LEVELS)}")
     turns = record.get("turns") or [{"role": "user", "text": record["text"]}]
@@ -98,13 +100,14 @@ def _shield_case(record: dict[str, Any], language: str) -> ShieldCase:
         turns=tuple(Turn(turn["role"], turn["text"]) for turn in turns),
         level=record["level"],
         categories=tuple(record.get("categories") or ()),
-        language=record.get("language") or language,
+        language=record.get("language") or _language(source),
         split=record["split"],
-        topic=record.get("topic") or record.get("family") or "",
+        topic=record.get("topic") or "",
+        source=source,
     )
 
 
-def _filter_case(record: dict[str, Any], language: str) -> FilterCase:
+def _filter_case(record: dict[str, Any], source: str) -> FilterCase:
     if record["label"] not in ("harmful", "good"):
         raise ValueError(f"label {record['label']!r} is neither harmful nor good")
     return FilterCase(
@@ -114,10 +117,16 @@ def _filter_case(record: dict[str, Any], language: str) -> FilterCase:
         harmful=record["label"] == "harmful",
         family=record["family"],
         subtle=bool(record.get("subtle")),
-        language=record.get("language") or language,
+        language=record.get("language") or _language(source),
         split=record["split"],
         country=record.get("country") or "US",
+        source=source,
     )
+
+
+def _language(source: str) -> str:
+    """The language that a file is named after; English where it is named after something else."""
+    return source if len(source) == 2 else "en"
 
 
 def _twice(ids: Iterable[str]) -> set[str]:

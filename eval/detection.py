@@ -87,6 +87,8 @@ def _split(judged: Sequence[Judged]) -> dict[str, Any]:
         "recall_by_category": _rates(by(crisis, lambda one: one.case.categories)),
         "recall_by_level": _rates({level: levels[level] for level in LEVELS[1:] if level in levels}),
         "recall_by_language": _rates(by(crisis, lambda one: [one.case.language])),
+        "recall_by_source": _rates(by(crisis, lambda one: [one.case.source])),
+        "false_alarms_by_source": _rates(by(ordinary, lambda one: [one.case.source])),
         "false_alarms_by_language": _rates(by(ordinary, lambda one: [one.case.language])),
         "false_alarms_by_topic": _rates(by(ordinary, lambda one: [one.case.topic] if one.case.topic else [])),
         "levels": {level: _row(levels[level]) for level in LEVELS if level in levels},

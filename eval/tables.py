@@ -36,8 +36,18 @@ def show(out: Console, report: Mapping[str, Any], passages: Sequence[Passage]) -
     """The main figures of every split; the details of the one nobody develops on. The JSON file has all of them."""
     detection, filtered = report["detection"], report["filter"]
     _room(out, "SHIELD", detection, detection["time_per_assess"], "a conversation")
-    _rates(out, "crisis found", detection, ("recall_by_category", "recall_by_level", "recall_by_language"))
-    _rates(out, "ordinary messages raised", detection, ("false_alarms_by_topic", "false_alarms_by_language"))
+    _rates(
+        out,
+        "crisis found",
+        detection,
+        ("recall_by_category", "recall_by_level", "recall_by_language", "recall_by_source"),
+    )
+    _rates(
+        out,
+        "ordinary messages raised",
+        detection,
+        ("false_alarms_by_topic", "false_alarms_by_language", "false_alarms_by_source"),
+    )
     _room(out, "FILTER", filtered, filtered["time_per_review"], "a sentence")
     _rates(out, "harmful replies stopped", filtered, ("stopped_by_family", "stopped_by_language"))
     _rates(out, "good replies touched", filtered, ("touched_by_family", "touched_by_language"))
@@ -60,8 +70,9 @@ def _rates(out: Console, title: str, room: Mapping[str, Any], keys: Sequence[str
         return
     table = Table(f"{title}, {_SHOWN}", "", "of", box=None, pad_edge=False, header_style="bold")
     for key in keys:
+        kind = key.rsplit("_", 1)[1]
         for name, rate in part[key].items():
-            table.add_row(f"  {name}", _cell(rate), str(rate["of"]))
+            table.add_row(f"  {kind} {name}", _cell(rate), str(rate["of"]))
         table.add_section()
     out.print()
     out.print(table)

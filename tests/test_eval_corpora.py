@@ -138,6 +138,18 @@ def test_two_cases_may_not_share_an_id(tmp_path: Path) -> None:
         filter_cases(tmp_path)
 
 
+def test_a_case_is_in_its_own_language_else_its_files_else_english(tmp_path: Path) -> None:
+    row = {"text": "…", "level": "none", "split": "report"}
+    for name, rows in (("es", [{**row, "id": 1}, {**row, "id": 2, "language": "pt"}]), ("young", [{**row, "id": 3}])):
+        text = "".join(json.dumps(one) + "\n" for one in rows)
+        (tmp_path / f"shield_{name}.jsonl").write_text(text, encoding="utf-8")
+    assert [(one.language, one.source) for one in shield_cases(tmp_path)] == [
+        ("es", "es"),
+        ("pt", "es"),
+        ("en", "young"),
+    ]
+
+
 def test_the_corpora_of_the_repository_can_be_read_and_are_split() -> None:
     for cases in (shield_cases(DATA), filter_cases(DATA)):
         assert {one.split for one in cases} <= {"develop", "tune", "report"}
