@@ -14,6 +14,7 @@ from textrules.language_words import CYRILLIC, LATIN, LETTERS, RARE, WORD_ENDS
 _SAMPLE = 2000  # characters looked at; more never changes the answer and would cost time
 _ENOUGH = 0.68  # one word that only one language has
 _MARGIN = 0.72  # the second best must stay below this share of the best
+_OWNERS = 6  # a word that more languages have says nothing
 _COVERAGE = 0.11  # score per word below which a longer text is in some other language
 
 
@@ -22,10 +23,12 @@ _ELISIONS = re.compile(
 )
 _ENDINGS = re.compile(r".*(?:n't|'(?:s|m|re|ve|ll|d))")
 _WORD = re.compile(r"[a-z\xdf-\xf6\xf8-\u024f\u1e00-\u1eff]+(?:['-][a-z\xdf-\xf6\xf8-\u024f\u1e00-\u1eff]+)*")
-_CYRILLIC_WORD = re.compile(r"[\u0400-\u052f]+(?:'[\u0400-\u052f]+)*")
+_SIGN = re.compile('[.,!?…:;()«»"–—-]+')
 _PLAIN = str.maketrans(
     "áàâãäåçéèêëíìîïñóòôõöúùûüýÿăąćčďęěğıłńňőřśşșšťţțůűźżž", "aaaaaaceeeeiiiinooooouuuuyyaaccdeegilnnorsssstttuuzzz"
 )
+_OTHER_CYRILLIC = re.compile("[ўђјљњћџәғқңөұүһ]")
+_UKRAINIAN, _RUSSIAN = re.compile("[іїєґ]"), re.compile("[ыэё]")
 _MARKS = re.compile("[’‘ʼ´`]")
 _WEB = re.compile(r"(?:https?://|www\.)\S+|\.(?:com|org|net)\b")  # "com" is a Portuguese word
 
@@ -40,6 +43,7 @@ _BLOCKS: tuple[tuple[int, int, str], ...] = (
     (0x4E00, 0x9FFF, "han"), (0xAC00, 0xD7AF, "ko"), (0xFB50, 0xFDFF, "arabic"),
 )  # fmt: skip
 _SCRIPT_OF = {part: name for start, end, name in _BLOCKS for part in range(start >> 4, (end >> 4) + 1)}
+_MIXED = re.compile(r"[a-z\xdf-\u024f\u3040-\u30ff]")
 _FOREIGN = re.compile(r"[\u0370-\u1dff\u3040-\ud7af\ufb50-\ufdff]")
 
 Votes = Mapping[str, tuple[tuple[str, float], ...]]
@@ -53,7 +57,7 @@ def _votes(lists: Mapping[str, str], *, plain: bool) -> Votes:
             spellings |= {w.translate(_PLAIN) for w in spellings if len(w) > 2}
         for word in sorted(spellings):
             owners.setdefault(word, {})[language] = None
-    return {word: _shares(word, tuple(langs)) if len(langs) <= 6 else () for word, langs in owners.items()}
+    return {word: _shares(word, tuple(langs)) if len(langs) <= _OWNERS else () for word, langs in owners.items()}
 
 
 def _shares(word: str, owners: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
@@ -74,6 +78,7 @@ _LETTER_VOTES = {
     char: tuple((who, 0.8 / sum(char in own for own in LETTERS.values())) for who in LETTERS if char in LETTERS[who])
     for char in set("".join(LETTERS.values()))
 }
+_MARKED = re.compile(f"[{''.join(_LETTER_VOTES)}]")
 
 
 def identify(text: str) -> str | None:
@@ -81,13 +86,14 @@ def identify(text: str) -> str | None:
     sample = _WEB.sub(" ", text[:_SAMPLE].lower())
     if not sample.isascii():
         sample = _MARKS.sub("'", sample)
-        if _FOREIGN.search(sample):
-            return _by_script(sample)
+        if foreign := _FOREIGN.search(sample):
+            return _by_script(sample, foreign[0])
     return _latin(sample)
 
 
-def _by_script(sample: str) -> str | None:
-    script = _script(sample)
+def _by_script(sample: str, first: str) -> str | None:
+    alone = not _MIXED.search(sample)  # no Latin letter, and nothing Japanese among the Han: the first letter tells all
+    script = _SCRIPT_OF.get(ord(first) >> 4) if alone else _script(sample)
     if script == "latin":
         return _latin(sample)
     if script == "cyrillic":
@@ -126,7 +132,7 @@ def _latin(sample: str) -> str | None:
         for language, weight in votes:
             scores[language] = scores.get(language, 0.0) + weight
     if not sample.isascii():
-        for char in _LETTER_VOTES.keys() & set(sample):
+        for char in set(_MARKED.findall(sample)):
             for language, weight in _LETTER_VOTES[char]:
                 scores[language] = scores.get(language, 0.0) + weight
     return _best(scores, len(words))
@@ -152,21 +158,16 @@ def _best(scores: Mapping[str, float], words: int) -> str | None:
 
 
 def _cyrillic(sample: str) -> str | None:
-    letters = set(sample)
-    if letters & set("әғқңөұүһ"):
-        return "kk"
-    if "ў" in letters:
-        return "be"
-    if letters & set("ђјљњћџ"):
-        return "sr"
-    words = _CYRILLIC_WORD.findall(sample)
+    if other := _OTHER_CYRILLIC.search(sample):
+        return "be" if other[0] == "ў" else "sr" if other[0] in "ђјљњћџ" else "kk"
+    words = _SIGN.sub(" ", sample).split()
     scores = {"ru": 0.0, "uk": 0.0, "bg": 0.0}
     for word in words:
         for language, weight in _CYRILLIC_WORDS.get(word, ()):
             scores[language] += weight
-    scores["uk"] += 1.5 * len(letters & set("іїєґ"))
-    scores["ru"] += 1.5 * len(letters & set("ыэё"))
-    scores["bg"] += 0.5 * ("ъ" in letters)
+    scores["uk"] += 2.5 * (_UKRAINIAN.search(sample) is not None)
+    scores["ru"] += 2.5 * (_RUSSIAN.search(sample) is not None)
+    scores["bg"] += 0.5 * ("ъ" in sample)
     found = _best(scores, len(words))
     return found or ("ru" if len(words) >= 3 and scores["ru"] >= max(scores.values()) else None)
 
