@@ -124,7 +124,7 @@ class _Writer:
             middle += self._hours() + (self._special() if who == "own" and band != "imminent" else [])
         after = self._directory("directory") if self._unsure else []
         if self.resources.main is None:
-            middle, after = self._directory("only") + (self._text() if mode == "full" else []), []
+            middle, after = self._directory("only") + (self._text() if mode == "full" else []), self._home(mode)
         return [*emergency, *middle, *after] if band == "imminent" else [*middle, *emergency, *after]
 
     @property
@@ -181,6 +181,13 @@ class _Writer:
         if "main" not in self.template and _given(number, self.said):
             return []
         return self._write("main") or self._write("emergency", emergency=number)
+
+    def _home(self, mode: str) -> list[_Piece]:
+        """The United States' lines, said to be theirs, where nobody knows where the person is."""
+        phrase = self.words.phrases.get("home")
+        if mode != "full" or not self.resources.home or phrase is None or _given("988", self.said):
+            return []
+        return [_Piece(phrase, 1)]
 
     def _directory(self, piece: str) -> list[_Piece]:
         host = re.sub(r"^https?://(?:www\.)?|/$", "", self.resources.directory)

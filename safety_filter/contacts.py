@@ -32,7 +32,7 @@ class Contacts:
     @classmethod
     def of(cls, resources: Resources, also: Iterable[Helpline] = ()) -> "Contacts":
         """The contacts of all lines of the country that may be shown, its emergency numbers and the directories."""
-        lines = (*resources.known, *resources.lines, *also)
+        lines = (*resources.known, *resources.lines, *resources.home, *also)
         given = {number for line in lines for number in _numbers_of(line)} | set(resources.emergencies)
         retired = {digits for number in resources.retired for digits in _dialled(number, resources.country)}
         numbers = {digits for number in given for digits in _dialled(number, resources.country)}

@@ -8,7 +8,7 @@ import datetime
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -17,6 +17,9 @@ from safety_filter.places import named_country as named_country  # part of this 
 
 Kind = Literal["crisis_line", "text_line", "emergency", "directory"]
 Confidence = Literal["high", "medium", "low"]
+
+HOME = "US"
+"""The country of the client's protocol."""
 
 SHOWN_GENERAL = 3
 """How many lines for everybody are listed, the main one included; lines for the person's own situation come on top."""
@@ -97,7 +100,8 @@ class Resources:
 
     `known` are all lines of the country that may be named, `emergencies` all its emergency numbers (`emergency` is the
     first), `retired` numbers that must not be named, `directories` the international sites. `country` is None where the
-    table has no entry.
+    table has no entry. `home` are the United States' own lines, for a person of whom nothing is known: always named as
+    such, never as theirs.
     """
 
     country: str | None
@@ -110,6 +114,7 @@ class Resources:
     emergencies: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
     directories: tuple[str, ...] = ()
+    home: tuple[Helpline, ...] = ()
 
     @property
     def main(self) -> Helpline | None:
@@ -136,7 +141,7 @@ class Resources:
         lines = [line.to_json() for line in self.lines]
         emergency = _emergency(self).to_json()
         ordered = [emergency, *lines] if self.level == "imminent" or not lines else [*lines, emergency]
-        return [*ordered, _directory(self.directory).to_json()]
+        return [*ordered, _directory(self.directory).to_json(), *(line.to_json() for line in self.home)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +185,19 @@ class Helplines:
         language: str = "en",
         level: str = "none",
         audiences: frozenset[str] = frozenset(),
+        name_home: bool = False,
     ) -> Resources:
-        """What a person in `country` is shown; `audiences` by the table's names ("veterans") or SHIELD's."""
+        """What a person in `country` is shown; `audiences` by the table's names ("veterans") or SHIELD's.
+
+        name_home: where the country is unknown, also name the United States' lines, as theirs (protocol 2 to 4).
+        """
         tongue = re.split(r"[-_]", language.lower())[0]
         entry = self.countries.get((country or "").upper())
         if entry is None:
-            return Resources(None, (), None, self.directories[0], tongue, level, directories=self.directories)
+            home = self._home(tongue) if name_home else ()
+            return Resources(
+                None, (), None, self.directories[0], tongue, level, directories=self.directories, home=home
+            )
         known = tuple(line for line in entry.lines if line.confidence != "low")
         return Resources(
             country=entry.code,
@@ -199,6 +211,11 @@ class Helplines:
             retired=entry.retired,
             directories=self.directories,
         )
+
+    def _home(self, language: str) -> tuple[Helpline, ...]:
+        there = self.resources(HOME, language=language)
+        lines = [line for line in (there.main, there.text_line, _emergency(there)) if line is not None]
+        return tuple(replace(line, name=f"{line.name} (in the United States)") for line in lines)
 
     def stale(self, today: datetime.date, max_days: int = 180) -> tuple[Helpline, ...]:
         """The lines that may be shown and that no source has confirmed within `max_days`, undated ones included."""

@@ -89,7 +89,8 @@ class Responder:
         """The lines for a country, or the international directory where it is not known."""
         options = self._rooms.options
         code = resolve_country(country, default=options.default_country, named=None, language=language)
-        return self._rooms.helplines.resources(code, language=language or options.default_language)
+        nowhere = code is None and not (country or options.default_country)
+        return self._rooms.helplines.resources(code, language=language or options.default_language, name_home=nowhere)
 
     def filter(self, user: str, reply: str, *, country: str | None = None, language: str | None = None) -> FilterResult:
         """An agent's own reply, judged as a model's would be. Where the person is in crisis it is completed with the

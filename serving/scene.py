@@ -30,7 +30,10 @@ def look(
     named = next(filter(None, map(named_country, texts)), None)
     place = resolve_country(asked.country, default=country, named=named, language=spoken)
     told = assessment.signals | set(assessment.categories)
-    resources = helplines.resources(place, language=spoken, level=assessment.level, audiences=told)
+    nowhere = place is None and not (asked.country or country or named)
+    resources = helplines.resources(
+        place, language=spoken, level=assessment.level, audiences=told, name_home=nowhere and spoken in ("en", "es")
+    )
     return Scene(asked.turns, texts[0] if texts else "", spoken, resources, Contacts.of(resources))
 
 

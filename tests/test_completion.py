@@ -239,3 +239,16 @@ def test_the_filter_lets_our_own_words_pass(language: str) -> None:
                 assert found == (), sentence
             seen.add(sentence)
             before += sentence + " "
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_the_american_numbers_of_the_home_sentence_are_those_of_the_table(language: str) -> None:
+    table = Helplines.load()
+    unknown = table.resources(None, language=language, name_home=True)
+    text = resource_text(
+        unknown, mode="full", level="low", kind="direct", language=language, channel="chat", variant=0, said=""
+    )
+    assert "988" in text
+    assert "741741" in text
+    assert Contacts.of(unknown).unknown(text) == []
+    assert Contacts.of(table.resources(None, language=language)).unknown(text) != []

@@ -285,10 +285,26 @@ def test_another_country_gets_its_own_lines_and_never_an_american_number(rooms: 
     assert "741741" not in made.reply
 
 
-def test_an_unknown_country_gets_the_directory_and_its_own_emergency_number_in_words(rooms: Composer) -> None:
-    made = answer(run(responder(rooms), asking("I want to die", country=None)))
+@pytest.mark.parametrize(
+    ("message", "home"), [("I want to die", "In the United States"), ("quiero morirme", "En Estados Unidos")]
+)
+def test_where_nobody_knows_the_country_the_directory_comes_first_and_american_numbers_are_said_to_be_american(
+    rooms: Composer, message: str, home: str
+) -> None:
+    made = answer(run(responder(rooms), asking(message, country=None)))
     assert "findahelpline.com" in made.reply
-    assert "988" not in made.reply
+    before, named, after = made.reply.partition(home)
+    assert named
+    assert "988" not in before
+    assert "988" in after.split(".")[0]
+    ids = [entry["id"] for entry in made.resources.to_json()]
+    assert ids.index("directory") < ids.index("us-988" if message.startswith("I") else "us-988-es")
+
+
+def test_a_country_that_is_given_and_unknown_gets_no_other_countrys_number(rooms: Composer) -> None:
+    made = answer(run(responder(rooms), asking("I want to die", country="XX")))
+    assert "findahelpline.com" in made.reply
+    assert "988" not in made.reply + str(made.resources.to_json())
 
 
 def test_a_judged_reply_is_completed_or_replaced(rooms: Composer) -> None:
