@@ -5,7 +5,8 @@ Rules are data (`rules/*.toml`). Their tags say how a match counts:
 `joined`         also looked for across the border to the sentences before;
 `statement`      does not count in a question;
 `first`          counts only at the beginning of a reply;
-`user:<name>`    counts only where a rule of category `user.<name>` matches the person's message.
+`user:<name>`    counts only where a rule of category `user.<name>` matches the person's message. `user:distress` also
+                 counts where the caller knows of a crisis, and where nothing shows that the message is an everyday one.
 Rules of category `vouched` do the opposite of all others: in answer to a question about means, an English statement
 that none of them matches is blocked.
 
@@ -25,7 +26,7 @@ from textrules.normalise import fold, views
 from textrules.rules import Rule, RuleError, load
 
 _VOUCHED = "vouched"
-_MEANS = "means_question"
+_MEANS_ASKED, _MEANS, _DISTRESS, _EVERYDAY = "means_question", "means", "distress", "everyday"
 _JUDGED = frozenset(["en", "es", "pt", "fr", "de"])
 _NEIGHBOURS = 240
 _SURE_WORDS = 8
@@ -38,6 +39,7 @@ _CONTRACTED = re.compile(r"(?<=[A-Za-z])['’](d|ll|ve)\b", re.IGNORECASE)
 _SPELLED_OUT = {"d": " would", "ll": " will", "ve": " have"}
 _STOP = re.compile(r"[.!?…。！？]+")
 _START, _END = "xbos ", " xeos"
+_MARKS = (_START.strip(), _END.strip())
 _STOPS = str.maketrans({".": ",", "!": ",", "…": ",", "。": ",", "！": ",", "\n": ","})
 
 
@@ -52,11 +54,11 @@ class Reviewer:
     """All rules compiled once. `review` is pure; use one object from one thread at a time."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._matcher = Matcher([rule for rule in rules if _judges(rule)])
-        self._vouchers = Matcher([rule for rule in rules if rule.category == _VOUCHED])
+        self._matcher = Matcher([rule for rule in rules if _judges(rule)], marks=_MARKS)
+        self._vouchers = Matcher([rule for rule in rules if rule.category == _VOUCHED], marks=_MARKS)
         self._person = Matcher([rule for rule in rules if rule.category.startswith("user.")])
-        self._across_stops = Matcher([rule for rule in rules if "joined" in rule.tags])
-        self._last_asked: tuple[str, frozenset[str]] = ("", frozenset())
+        self._across_stops = Matcher([rule for rule in rules if "joined" in rule.tags], marks=_MARKS)
+        self._last_said: tuple[str, frozenset[str]] = ("", frozenset())
         _check_tags(rules)
 
     @classmethod
@@ -64,33 +66,34 @@ class Reviewer:
         return cls(load_rules())
 
     def review(
-        self, sentence: str, *, before: str, user: str, language: str, allowed: Verified
+        self, sentence: str, *, before: str, user: str, language: str, allowed: Verified, crisis: bool = False
     ) -> tuple[Violation, ...]:
-        """What is wrong with `sentence` after `before` in a reply to `user`; empty where nothing is."""
+        """What is wrong with `sentence` after `before` in a reply to `user`; empty where nothing is.
+
+        `crisis` says that the conversation is known to be one, whatever the last message looks like.
+        """
         if not sentence.strip():
             return ()
-        found = [_violation(rule) for rule in self._rules_broken(sentence, before, user)]
-        if language[:2].lower() == "en" and self._unvouched(sentence, user):
+        about = self._about(user, crisis=crisis)
+        found = [_violation(rule) for rule in self._rules_broken(sentence, before, user, about)]
+        if _MEANS_ASKED in about and language[:2].lower() == "en" and self._unvouched(sentence):
             found.append(Violation("method.unvouched-statement", "method_information", "block"))
-        found.extend(shape.faults(sentence, before))
+        found.extend(shape.faults(sentence, before, everyday=_DISTRESS not in about))
         found.extend(_foreign(sentence, before, user, language))
         if allowed.unknown(sentence):
             found.append(Violation("contact.not-verified", "invented_contact", "cut"))
         return tuple(dict.fromkeys(found))
 
-    def _rules_broken(self, sentence: str, before: str, user: str) -> Iterable[Rule]:
+    def _rules_broken(self, sentence: str, before: str, user: str, about: frozenset[str]) -> Iterable[Rule]:
         readings = marked_readings(_without_quotes(sentence, user))
         hits = [hit.rule for text in readings for hit in self._matcher.hits(text)]
         hits.extend(self._across(before, readings[0]))
-        if not hits:
-            return ()
-        asked = self._asked(user) if any(tag.startswith("user:") for rule in hits for tag in rule.tags) else frozenset()
         question = sentence.rstrip(_TRAILING).endswith("?")
-        return [rule for rule in hits if _counts(rule, first=not before.strip(), question=question, asked=asked)]
+        return [rule for rule in hits if _counts(rule, first=not before.strip(), question=question, about=about)]
 
-    def _unvouched(self, sentence: str, user: str) -> bool:
-        """Whether this states something, in answer to a question about means, that no rule vouches for."""
-        if _MEANS not in self._asked(user) or sentence.rstrip(_TRAILING).endswith("?"):
+    def _unvouched(self, sentence: str) -> bool:
+        """Whether this states something that no rule vouches for."""
+        if sentence.rstrip(_TRAILING).endswith("?"):
             return False
         return any(char.isalpha() for char in sentence) and not self._vouchers.hits(marked_readings(sentence)[0])
 
@@ -109,15 +112,27 @@ class Reviewer:
         hits = matcher.hits(f"{_START}{head} {reading.removeprefix(_START)}")
         return [hit.rule for hit in hits if _crosses(hit, border)]
 
-    def _asked(self, user: str) -> frozenset[str]:
-        """What the person's message is about, by the `user.` rules; remembered for the reply's next sentence."""
-        known, asked = self._last_asked
+    def _about(self, user: str, *, crisis: bool) -> frozenset[str]:
+        """What the person's message is about, by the `user.` rules.
+
+        `distress` is among it unless the message shows itself to be an everyday one. An everyday message that asks for
+        anything else, or asks whether, is no more than that: none of the other names count.
+        """
+        said = self._said(user)
+        if not crisis and _EVERYDAY in said and _DISTRESS not in said:
+            return frozenset()
+        about = said | {_DISTRESS}
+        return about if said & {_DISTRESS, _MEANS} or (crisis and _EVERYDAY not in said) else about - {_MEANS_ASKED}
+
+    def _said(self, user: str) -> frozenset[str]:
+        """The names of the `user.` rules that match; remembered for the reply's next sentence."""
+        known, said = self._last_said
         if known == user:
-            return asked
+            return said
         text = fold(_encodable(user[-_USER_CHARACTERS:])).text
-        asked = frozenset(hit.rule.category.removeprefix("user.") for hit in self._person.hits(text))
-        self._last_asked = (user, asked)
-        return asked
+        said = frozenset(hit.rule.category.removeprefix("user.") for hit in self._person.hits(text))
+        self._last_said = (user, said)
+        return said
 
 
 def _judges(rule: Rule) -> bool:
@@ -196,11 +211,11 @@ def _crosses(hit: Hit, border: int) -> bool:
     return hit.start < border < hit.end
 
 
-def _counts(rule: Rule, *, first: bool, question: bool, asked: frozenset[str]) -> bool:
+def _counts(rule: Rule, *, first: bool, question: bool, about: frozenset[str]) -> bool:
     if ("first" in rule.tags and not first) or ("statement" in rule.tags and question):
         return False
     wanted = {tag.removeprefix("user:") for tag in rule.tags if tag.startswith("user:")}
-    return not wanted or bool(wanted & asked)
+    return not wanted or bool(wanted & about)
 
 
 def _violation(rule: Rule) -> Violation:

@@ -1,7 +1,7 @@
 """Which things that are said together, each too weak alone, make a level. The table is the whole policy."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shield.assessment import Level
@@ -66,6 +66,7 @@ def _rows() -> Iterator[Combination]:
 
 
 COMBINATIONS: tuple[Combination, ...] = tuple(_rows())
+_COUNTED = tuple((row, tuple(Counter(row.needs).items())) for row in COMBINATIONS)
 
 
 def combined(kinds: Kinds, *, across: bool = False) -> tuple[Combination, ...]:
@@ -73,8 +74,8 @@ def combined(kinds: Kinds, *, across: bool = False) -> tuple[Combination, ...]:
     if len(kinds) < 2:
         return ()
     counts = Counter(kind for kind, _ in kinds)
-    return tuple(row for row in COMBINATIONS if (row.across or not across) and _met(row.needs, counts))
-
-
-def _met(needs: Iterable[str], counts: Counter[str]) -> bool:
-    return all(counts[kind] >= number for kind, number in Counter(needs).items())
+    return tuple(
+        row
+        for row, needs in _COUNTED
+        if (row.across or not across) and all(counts[kind] >= number for kind, number in needs)
+    )

@@ -45,13 +45,13 @@ class Clauses:
 
 
 class Matcher:
-    """All rules compiled once; `hits` may be called from one thread at a time."""
+    """All rules compiled once; `hits` may be called from one thread at a time. `marks`: words that every text has."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[Rule], *, marks: Sequence[str] = ()) -> None:
         self.rules = tuple(rules)
         self._patterns = [(p, index) for index, rule in enumerate(self.rules) for p in rule.patterns]
         self._compiled: dict[str, re2._Regexp[bytes]] = {}  # filled on first use: most patterns never locate anything
-        wanted = [needed(pattern) for pattern, _ in self._patterns]
+        wanted = [needed(pattern, marks) for pattern, _ in self._patterns]
         self._words = Prefilter(wanted)
         self._rest = [number for number, sets in enumerate(wanted) if not sets]
         try:

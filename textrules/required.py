@@ -1,101 +1,190 @@
 """Which words a pattern cannot do without: what a scan looks for before the pattern itself is tried.
 
-A pattern is a sequence of parts. Of the two parts that say most, one literal each must occur in the text, or the
-pattern cannot match. Those of whole words stand in squeezed text: one blank for every run of characters that belong
-to no word.
+A pattern is a sequence of parts. Each part that is a known list of strings is required: one of them must occur in the
+text, or the pattern cannot match. Neighbouring parts are joined while the list stays short, because "cant do this" says
+more than "cant" and "do this" apart. Strings of whole words stand in squeezed text: one blank for every run of
+characters that belong to no word.
 """
 
+import functools
 import re
-from itertools import pairwise
+from collections.abc import Iterable, Sequence, Set
+from itertools import zip_longest
 from re import _constants as op  # type: ignore[attr-defined] # the parser's names; public only through re's own modules
 from re import _parser as parser  # type: ignore[attr-defined] # the only parser of this syntax in the standard library
 from typing import Any
 
+from textrules.language_words import LATIN
+
 Literals = frozenset[str]
-_NOT_WORD = re.compile(
-    rb"[^0-9A-Za-z_]+"
-)  # word boundaries are ASCII: an inverted question mark or an emoji is no letter
+# Word boundaries are ASCII: an inverted question mark or an emoji is no letter. An underscore may stand for a blank.
+_LETTERS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SQUEEZING = bytes(code if code in _LETTERS else 0x20 for code in range(256))
 _PROPERTY = re.compile(r"\\p\{\w+\}|\\p\w")
-_MOST = 1500  # alternatives of one part
-_NONE: Literals = frozenset()
+_MOST = 1500  # strings of one part
+_JOINED = 64  # strings of joined parts
+_SETS = 2
+_TELLING = 0.6  # a further set that more texts than this have is not worth looking for
+_COMMON = frozenset(word for code in ("en", "es", "pt", "fr", "de", "it") for word in LATIN[code].split())
 
 
 def squeezed(data: bytes) -> bytes:
     """The text in which the literals are looked for: squeezed, for those of whole words, and as it stands."""
-    return b" " + _NOT_WORD.sub(b" ", data) + b" \n" + data
+    return b" " + b" ".join(data.translate(_SQUEEZING).split()) + b" \n" + data
 
 
-def required(pattern: str, *, whole: bool) -> tuple[Literals, ...]:
+def required(pattern: str, *, whole: bool, marks: Iterable[str] = ()) -> tuple[Literals, ...]:
     """Up to two sets of literals; a text without one literal of each cannot match. Empty: nothing is known.
 
-    `whole`: the pattern stands between word boundaries, so that a literal at its edge is a whole word.
+    `whole`: the pattern stands between word boundaries, so that a literal at its edge is a whole word. `marks` are
+    words that every text has.
     """
     try:
-        items = _opened(parser.parse(_PROPERTY.sub(r"\\w", pattern)))
+        items = parser.parse(_PROPERTY.sub(r"\\w", pattern))
     except (re.error, OverflowError):
         return ()
-    sets = sorted(_parts(items, left=whole, right=whole), key=_worth, reverse=True)
-    return tuple(dict.fromkeys(sets))[:2]
+    rarity = Rarity(frozenset(marks))
+    sets = dict.fromkeys(_Parts(rarity).of(items, left=whole, right=whole))
+    rarest = sorted(sets, key=lambda one: (rarity.expected(one), sorted(one)))[:_SETS]
+    return tuple(one for number, one in enumerate(rarest) if not number or rarity.expected(one) < _TELLING)
 
 
-def _opened(items: Any) -> Any:
-    while len(items) == 1 and items[0][0] is op.SUBPATTERN:
-        items = items[0][1][3]
-    return items
+class Rarity:
+    """How likely a text holds a literal: a rough guess from its length and whether everybody uses the word."""
+
+    def __init__(self, marks: frozenset[str]) -> None:
+        self._marks = marks
+
+    def expected(self, literals: Set[str]) -> float:
+        """How many of the literals a text is likely to hold."""
+        return sum(1.0 if literal.strip() in self._marks else _chance(literal) for literal in literals)
 
 
-def _worth(literals: Literals) -> tuple[int, int]:
-    return min(8, min(len(one) for one in literals)), -len(literals)
+@functools.cache
+def _chance(literal: str) -> float:
+    words = literal.split()
+    if len(words) > 1:
+        chance = 0.15
+        for word in words:
+            chance *= 0.3 if word in _COMMON else 0.1
+        return chance
+    word = literal.strip()
+    whole = literal.startswith(" ") and literal.endswith(" ")
+    if word in _COMMON:
+        return {1: 0.5, 2: 0.3, 3: 0.15}.get(len(word), 0.04) * (1 if whole else 1.5)
+    return 0.003 if whole else {1: 0.9, 2: 0.5, 3: 0.15, 4: 0.05, 5: 0.015}.get(len(word), 0.005)
 
 
-def _parts(items: Any, *, left: bool, right: bool) -> list[Literals]:
-    """What each stretch of a sequence requires: its plain runs of characters, and its groups."""
-    found: list[Literals] = []
-    run = " " if left else ""
-    marks = [None, *items, None]
-    for (before, item), (_, after) in zip(pairwise(marks[:-1]), pairwise(marks[1:]), strict=True):
-        char = _char(item)
-        if char:
-            run += char
-            continue
-        found += _whole(run)
-        run = ""
-        from_blank = _char(before) == " " or (before is None and left)
-        to_blank = _char(after) == " " or (after is None and right)
-        found += _group(item, left=from_blank, right=to_blank)
-    found += _whole(run + " " if right and run else run)
-    return found
+class _Parts:
+    """What each stretch of a parsed pattern requires."""
+
+    def __init__(self, rarity: Rarity) -> None:
+        self._rarity = rarity
+
+    def of(self, items: Sequence[Any], *, left: bool, right: bool) -> list[Literals]:
+        """The sets of a sequence. left, right: a blank stands before it, after it."""
+        found: list[Literals] = []
+        run = frozenset({" "}) if left else _NOTHING
+        for item, following in zip_longest(items, list(items)[1:]):
+            strings = _strings(item)
+            blank = all(one.endswith(" ") for one in run)
+            if strings is None:
+                found += _set(run)
+                found += self._group(item, left=blank, right=_starts_blank(following, right))
+                run = frozenset({" "}) if blank and _skips_words(item) else _NOTHING
+            elif len(run) * len(strings) <= _JOINED:
+                run = _product(run, strings)
+            else:
+                found += _set(run)
+                run = _product(frozenset({" "}), strings) if blank else strings
+        return found + _set(_product(run, frozenset({" "})) if right else run)
+
+    def _group(self, item: Any, *, left: bool, right: bool) -> list[Literals]:
+        code, value = item
+        if code is op.MAX_REPEAT and value[0] > 0:
+            once = value[0] == value[1] == 1
+            return self.of(value[2], left=left and once, right=right and once)
+        if code is op.SUBPATTERN:
+            return self.of(value[3], left=left, right=right)
+        if code is op.BRANCH:
+            return self._branch(value[1], left=left, right=right)
+        return []
+
+    def _branch(self, branches: Sequence[Any], *, left: bool, right: bool) -> list[Literals]:
+        """The rarest set of every alternative in one, or nothing if any alternative requires nothing."""
+        union: set[str] = set()
+        for branch in branches:
+            sets = self.of(branch, left=left, right=right)
+            if not sets:
+                return []
+            union |= min(sets, key=self._rarity.expected)
+        return [frozenset(union)] if len(union) <= _MOST else []
 
 
-def _char(item: Any) -> str:
-    if item is None or item[0] is not op.LITERAL:
-        return ""
-    char = chr(item[1])
-    return char if char.isalnum() or char in "_ " else ""
+_NOTHING: Literals = frozenset({""})
 
 
-def _whole(run: str) -> list[Literals]:
-    return [frozenset({run})] if len(run.strip()) > 1 else []
-
-
-def _group(item: Any, *, left: bool, right: bool) -> list[Literals]:
+def _strings(item: Any) -> Literals | None:
+    """All strings that an item can match, where it is a short list of words and blanks; else None."""
     code, value = item
-    if code is op.MAX_REPEAT and value[0] > 0:
-        once = value[0] == value[1] == 1
-        return _parts(value[2], left=left and once, right=right and once)
+    if code is op.LITERAL:
+        char = chr(value)
+        return frozenset({char}) if char.isalnum() or char == " " else None
+    if code is op.AT:
+        return _NOTHING if value is op.AT_BOUNDARY else None
+    if code is op.IN:
+        return _class(value)
     if code is op.SUBPATTERN:
-        return _parts(value[3], left=left, right=right)
+        return _sequence(value[3])
     if code is op.BRANCH:
-        return _branch(value[1], left=left, right=right)
-    return []
+        return _union(map(_sequence, value[1]))
+    if code is op.MAX_REPEAT and value[1] == 1:
+        return _union([_sequence(value[2]), *([] if value[0] else [_NOTHING])])
+    return None
 
 
-def _branch(branches: Any, *, left: bool, right: bool) -> list[Literals]:
-    """One literal for every alternative, or nothing if any alternative requires none."""
+def _class(members: Sequence[Any]) -> Literals | None:
+    if len(members) > 4 or not all(code is op.LITERAL and chr(value).isalnum() for code, value in members):
+        return None
+    return frozenset(chr(value) for _, value in members)
+
+
+def _sequence(items: Iterable[Any]) -> Literals | None:
+    whole = _NOTHING
+    for item in items:
+        strings = _strings(item)
+        if strings is None or (len(whole) > 1 < len(strings) and len(whole) * len(strings) > _JOINED):
+            return None
+        whole = _product(whole, strings)
+    return whole
+
+
+def _union(parts: Iterable[Literals | None]) -> Literals | None:
     union: set[str] = set()
-    for branch in branches:
-        sets = _parts(branch, left=left, right=right)
-        if not sets:
-            return []
-        union |= sorted(sets, key=_worth)[-1]
-    return [frozenset(union)] if len(union) <= _MOST else []
+    for part in parts:
+        if part is None:
+            return None
+        union |= part
+    return frozenset(union) if len(union) <= _MOST else None
+
+
+def _product(first: Literals, second: Literals) -> Literals:
+    """Every string of the one followed by every string of the other; two blanks that meet are one."""
+    return frozenset(a + (b[1:] if a.endswith(" ") and b.startswith(" ") else b) for a in first for b in second)
+
+
+def _starts_blank(item: Any, otherwise: bool) -> bool:
+    if item is None:
+        return otherwise
+    strings = _strings(item)
+    return strings is not None and all(one.startswith(" ") for one in strings)
+
+
+def _skips_words(item: Any) -> bool:
+    """Whether an item matches nothing, or ends with a blank."""
+    code, value = item
+    return code is op.MAX_REPEAT and list(value[2])[-1:] == [(op.LITERAL, ord(" "))]
+
+
+def _set(run: Literals) -> list[Literals]:
+    return [run] if all(len(one.strip()) > 1 for one in run) else []

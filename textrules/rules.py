@@ -89,13 +89,13 @@ def _rules(table: dict[str, Any], source: str, shared: Mapping[str, Mapping[str,
     return tuple(_rule(entry, words, source, whole) for entry in table.get("rule", []))
 
 
-def needed(pattern: str) -> tuple[frozenset[str], ...]:
+def needed(pattern: str, marks: Iterable[str] = ()) -> tuple[frozenset[str], ...]:
     """What a pattern cannot do without (see textrules.required); nothing where that is not known."""
     if pattern.startswith(_WORD_START) and pattern.endswith(_WORD_END):
         bare = pattern.removeprefix(r"\b").removesuffix(_WORD_END).replace(SPACE, " ")
         if bare.isascii():
-            return required(bare, whole=True)
-    return required(pattern.replace(SPACE, r"\W"), whole=False)
+            return required(bare, whole=True, marks=marks)
+    return required(pattern.replace(SPACE, r"\W"), whole=False, marks=marks)
 
 
 def _framed(pattern: str, whole: bool) -> str:
