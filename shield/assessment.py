@@ -27,7 +27,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Why a level was given: the rule, and the half-open span in the original text of the turn."""
+    """Why a level was given: the rule, and the half-open span in the original text of the turn.
+
+    probability is the learned stage's, None for a rule.
+    """
 
     rule_id: str
     category: str
@@ -35,6 +38,7 @@ class Finding:
     turn: int
     start: int
     end: int
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,13 @@ from importlib.resources import files
 from shield.assessment import LEVELS, Assessment, Finding, Level, Turn, higher, rank
 from shield.combine import Kinds, combined
 from shield.dialogue import answered, carried
+from shield.learned import LearnedStage
 from shield.reading import Reading, finding, read
 from textrules.matcher import Matcher
 from textrules.rules import Rule, load
 
+LEARNED_TURNS = 8  # how far back the learned stage looks: what is older has long been answered
+LEARNED_WORDS = 4  # fewer words are left to the patterns
 LAST_TURN_SIGNALS = frozenset(
     {"declines_resources", "asks_resources", "denies", "affirms", "insults_bot", "asks_if_human"}
 )
@@ -20,13 +23,14 @@ LAST_TURN_SIGNALS = frozenset(
 class Detector:
     """All rules compiled once. `assess` may be called from one thread at a time."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[Rule], learned: LearnedStage | None = None) -> None:
         self._matcher = Matcher(rules)
+        self._learned = learned
 
     @classmethod
-    def load(cls) -> "Detector":
-        """The detector with every rules file of the package."""
-        return cls(rules())
+    def load(cls, *, learned: bool = True) -> "Detector":
+        """The detector with every rules file of the package, and with the learned stage behind them."""
+        return cls(rules(), LearnedStage.load() if learned else None)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -45,6 +49,8 @@ class Detector:
             own = [finding(found, number) for found in reading.findings]
             own += _together(turn, number, reading.kinds, kinds)
             own += answered(turns, readings, number, before=functools.reduce(higher, per_turn, "none"))
+            if len(turns) - number <= LEARNED_TURNS:
+                own += self._second_look(turn.text, number, reading, own)
             kinds |= reading.kinds
             findings += own
             per_turn.append(max((one.level for one in own), key=rank, default="none"))
@@ -55,6 +61,18 @@ class Detector:
             per_turn=tuple(per_turn),
             signals=_signals(turns, readings),
         )
+
+    def _second_look(self, text: str, number: int, reading: Reading, own: Sequence[Finding]) -> Iterator[Finding]:
+        """The learned stage's finding, where it raises what patterns found; none where context explains them."""
+        known: Level = max((one.level for one in own), key=rank, default="none")
+        if self._learned is None or rank(known) >= rank("high") or reading.third_person_context:
+            return
+        if "denies" in reading.signals or len(text.split()) < LEARNED_WORDS or not self._learned.reads(text):
+            return
+        level, probability = self._learned.level(text)
+        enough = rank(level) >= rank("moderate") or not reading.context
+        if enough and rank(level) > rank(known):
+            yield Finding("learned.crisis", "indirect_ideation", level, number, 0, len(text), round(probability, 3))
 
     def _read(self, turns: Sequence[Turn]) -> Iterator[Reading]:
         story = False

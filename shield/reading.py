@@ -47,6 +47,7 @@ class Reading:
     signals: frozenset[str] = frozenset()
     asks: tuple[str, ...] = ()
     third_person_context: bool = False
+    context: bool = False
 
     @property
     def level(self) -> Level:
@@ -69,6 +70,7 @@ def read(text: str, matcher: Matcher, *, story: bool = False) -> Reading:
         signals=frozenset(_names(hits, "signal.")),
         asks=tuple(_names(sorted(hits, key=lambda hit: hit.start), "ask.")),
         third_person_context=third,
+        context=bool(contexts),
     )
 
 
