@@ -224,6 +224,8 @@ def found(text: str) -> Iterator[Found]:
                 rest = _blank(rest, match.start(), match.end())
     if _MENU in traits:
         yield from _keys(rest)
+    if traits.isdisjoint((_DIGITS, _SPELLED)):
+        return
     rest = _NOT_CONTACT.sub(lambda match: "#" * len(match[0]), rest)
     if _DIGITS in traits:
         yield from _written(rest)

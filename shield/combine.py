@@ -66,7 +66,7 @@ def _rows() -> Iterator[Combination]:
 
 
 COMBINATIONS: tuple[Combination, ...] = tuple(_rows())
-_COUNTED = tuple((row, tuple(Counter(row.needs).items())) for row in COMBINATIONS)
+_COUNTED = tuple((row, frozenset(row.needs), tuple(Counter(row.needs).items())) for row in COMBINATIONS)
 
 
 def combined(kinds: Kinds, *, across: bool = False) -> tuple[Combination, ...]:
@@ -74,8 +74,11 @@ def combined(kinds: Kinds, *, across: bool = False) -> tuple[Combination, ...]:
     if len(kinds) < 2:
         return ()
     counts = Counter(kind for kind, _ in kinds)
+    shown = counts.keys()
     return tuple(
         row
-        for row, needs in _COUNTED
-        if (row.across or not across) and all(counts[kind] >= number for kind, number in needs)
+        for row, kinds_needed, numbers in _COUNTED
+        if kinds_needed <= shown
+        and (row.across or not across)
+        and all(counts[kind] >= number for kind, number in numbers)
     )

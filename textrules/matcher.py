@@ -8,11 +8,11 @@ import bisect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import re2
 
 from textrules.database import Database
+from textrules.regexp import Regexp
 from textrules.required import squeezed
 from textrules.rules import SPACE, Rule, RuleError, needed
 
@@ -50,7 +50,8 @@ class Matcher:
     def __init__(self, rules: Sequence[Rule], *, marks: Sequence[str] = ()) -> None:
         self.rules = tuple(rules)
         self._patterns = [(p, index) for index, rule in enumerate(self.rules) for p in rule.patterns]
-        self._compiled: dict[str, re2._Regexp[bytes]] = {}  # filled on first use: most patterns never locate anything
+        self._compiled: dict[str, Regexp] = {}  # filled on first use: most patterns never locate anything
+        self._silencers: dict[int, Sequence[Regexp]] = {}
         wanted = [needed(pattern, marks) for pattern, _ in self._patterns]
         self._words = Prefilter(wanted)
         self._rest = [number for number, sets in enumerate(wanted) if not sets]
@@ -66,37 +67,33 @@ class Matcher:
         numbers += [self._rest[i] for i in self._database.scan(data)]
         if not numbers:
             return []
-        clauses: Clauses | None = None
+        context = _Context(text)
         hits: list[Hit] = []
         for number in sorted(numbers):
             pattern, index = self._patterns[number]
             rule = self.rules[index]
             for start, end in self._located(data, text, pattern):
-                if rule.unless:
-                    clauses = clauses or Clauses(text)
-                    if self._silenced(text, clauses.around(start, end), rule):
-                        continue
-                hits.append(Hit(rule, start, end))
+                if not rule.unless or not context.silences(index, self._unless(index), start, end):
+                    hits.append(Hit(rule, start, end))
         return hits
 
-    def _located(self, data: bytes, text: str, pattern: str) -> Iterator[tuple[int, int]]:
-        plain = len(data) == len(text)
-        for match in islice(self._regexp(pattern).finditer(data), _MATCHES_PER_PATTERN):
-            start, end = match.span()
-            if end <= start:
-                continue
-            if not plain:
-                start, end = len(data[:start].decode(errors="ignore")), len(data[:end].decode(errors="ignore"))
-            yield start, end
+    def _located(self, data: bytes, text: str, pattern: str) -> list[tuple[int, int]]:
+        regexp = self._compiled.get(pattern)
+        if regexp is None:
+            regexp = self._compiled[pattern] = _regexp(pattern)
+        spans = regexp.spans(data, _MATCHES_PER_PATTERN)
+        if not spans or len(data) == len(text):
+            return spans
+        return [(_characters(data, start), _characters(data, end)) for start, end in spans]
 
-    def _silenced(self, text: str, part: tuple[int, int], rule: Rule) -> bool:
-        data = text[part[0] : part[1]].encode("utf-8", "replace")
-        return any(self._regexp(pattern).search(data) for pattern in rule.unless)
-
-    def _regexp(self, pattern: str) -> "re2._Regexp[bytes]":
-        found = self._compiled.get(pattern)
+    def _unless(self, index: int) -> Sequence[Regexp]:
+        """A rule's `unless` in one pattern, or in two where some are plain and some are not."""
+        found = self._silencers.get(index)
         if found is None:
-            found = self._compiled[pattern] = _regexp(pattern)
+            parts = self.rules[index].unless
+            alike = [[part for part in parts if _plain(part) is plain] for plain in (True, False)]
+            joined = ["|".join(f"(?:{part})" for part in group) for group in alike if group]
+            found = self._silencers[index] = [_regexp(one) for one in joined]
         return found
 
     def _blamed(self) -> RuleError | None:
@@ -135,14 +132,37 @@ class Prefilter:
         return list(_bits(first & second))
 
 
-def _regexp(pattern: str) -> "re2._Regexp[bytes]":
-    """Over bytes where the pattern is plain (a class is then one byte, the automaton a tenth), else over characters."""
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = 1 << 25
-    if pattern.replace(SPACE, "").isascii() and r"\p" not in pattern:
-        options.encoding = re2.Options.Encoding.LATIN1
-    return re2.compile(pattern.encode(), options)
+class _Context:
+    """The clauses of one text as bytes, and which `unless` silences which of them: each asked once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._clauses: Clauses | None = None
+        self._known: dict[tuple[int, int, int], bool] = {}
+
+    def silences(self, index: int, unless: Sequence[Regexp], start: int, end: int) -> bool:
+        """Whether any of the patterns, which are those of rule `index`, matches in the clause around a span."""
+        if self._clauses is None:
+            self._clauses = Clauses(self._text)
+        part = self._clauses.around(start, end)
+        key = (index, *part)
+        known = self._known.get(key)
+        if known is None:
+            data = self._text[part[0] : part[1]].encode("utf-8", "replace")
+            known = self._known[key] = any(regexp.occurs(data) for regexp in unless)
+        return known
+
+
+def _plain(pattern: str) -> bool:
+    return pattern.replace(SPACE, "").isascii() and r"\p" not in pattern
+
+
+def _regexp(pattern: str) -> Regexp:
+    return Regexp(pattern, plain=_plain(pattern))
+
+
+def _characters(data: bytes, at: int) -> int:
+    return len(data[:at].decode(errors="ignore"))
 
 
 def _bits(mask: int) -> Iterator[int]:

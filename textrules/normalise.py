@@ -86,9 +86,12 @@ _DROPPED = re.compile(
 
 def fold(text: str) -> View:
     """The plain reading of `text`. Every kept character stays one character, so offsets map back exactly."""
-    if text.isascii() and "'" not in text and "`" not in text:
-        return View(text.lower())
-    lowered = text.translate(_TABLE)
+    if text.isascii():
+        lowered = text.lower().replace("`", "'")
+        if "'" not in lowered:
+            return View(lowered)
+    else:
+        lowered = text.translate(_TABLE)
     parts: list[str] = []
     cuts: list[tuple[int, int]] = []
     done = length = shift = 0
