@@ -18,12 +18,14 @@ class FilterResult:
     text: str
 
 
-def check(reply: str, *, reviewer: Reviewer, user: str, language: str, allowed: Verified) -> FilterResult:
+def check(
+    reply: str, *, reviewer: Reviewer, user: str, language: str, allowed: Verified, crisis: bool = False
+) -> FilterResult:
     """Filter a finished reply. What remains is filtered again until nothing changes, so twice is the same as once."""
     violations: tuple[Violation, ...] = ()
     text = reply
     for _ in range(_ROUNDS):
-        gate = Gate(reviewer, user=user, language=language, allowed=allowed)
+        gate = Gate(reviewer, user=user, language=language, allowed=allowed, crisis=crisis)
         shown = "".join(gate.feed(text) + gate.flush())
         violations += tuple(v for v in gate.violations if v not in violations)
         if gate.blocked or not shown.strip():

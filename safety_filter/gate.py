@@ -22,13 +22,26 @@ _DEPENDS = re.compile(
 
 
 class Gate:
-    """One source's way to the person. `feed` and `flush` give what may be shown; once `blocked`, nothing ever is."""
+    """One source's way to the person. `feed` and `flush` give what may be shown; once `blocked`, nothing ever is.
 
-    def __init__(self, reviewer: Reviewer, *, user: str, language: str, allowed: Verified, before: str = "") -> None:
+    `before` is what the person already sees of this reply; `crisis`, that their conversation is known to be one.
+    """
+
+    def __init__(
+        self,
+        reviewer: Reviewer,
+        *,
+        user: str,
+        language: str,
+        allowed: Verified,
+        before: str = "",
+        crisis: bool = False,
+    ) -> None:
         self._reviewer = reviewer
         self._user = user
         self._language = language
         self._allowed = allowed
+        self._crisis = crisis
         self._sentences = Sentences()
         self._seen = before
         self._released = 0
@@ -66,7 +79,12 @@ class Gate:
     def _passes(self, sentence: str) -> bool:
         self.blocked = True
         found = self._reviewer.review(
-            sentence, before=self._seen, user=self._user, language=self._language, allowed=self._allowed
+            sentence,
+            before=self._seen,
+            user=self._user,
+            language=self._language,
+            allowed=self._allowed,
+            crisis=self._crisis,
         )
         self._violations.extend(found)
         self._seen = (self._seen + sentence)[-_CONTEXT:]

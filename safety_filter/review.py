@@ -56,7 +56,7 @@ class Reviewer:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._matcher = Matcher([rule for rule in rules if _judges(rule)], marks=_MARKS)
         self._vouchers = Matcher([rule for rule in rules if rule.category == _VOUCHED], marks=_MARKS)
-        self._person = Matcher([rule for rule in rules if rule.category.startswith("user.")])
+        self._person = Matcher([rule for rule in rules if rule.category.startswith("user.")], marks=_MARKS)
         self._across_stops = Matcher([rule for rule in rules if "joined" in rule.tags], marks=_MARKS)
         self._last_said: tuple[str, frozenset[str]] = ("", frozenset())
         _check_tags(rules)
@@ -115,12 +115,12 @@ class Reviewer:
     def _about(self, user: str, *, crisis: bool) -> frozenset[str]:
         """What the person's message is about, by the `user.` rules.
 
-        `distress` is among it unless the message shows itself to be an everyday one. An everyday message that asks for
-        anything else, or asks whether, is no more than that: none of the other names count.
+        `distress` is among it unless the message shows itself to be an everyday one; of an everyday one nothing else
+        counts but that it names means. A question is about means where it names some, or comes out of distress.
         """
         said = self._said(user)
         if not crisis and _EVERYDAY in said and _DISTRESS not in said:
-            return frozenset()
+            return said & {_MEANS}
         about = said | {_DISTRESS}
         return about if said & {_DISTRESS, _MEANS} or (crisis and _EVERYDAY not in said) else about - {_MEANS_ASKED}
 
@@ -129,7 +129,7 @@ class Reviewer:
         known, said = self._last_said
         if known == user:
             return said
-        text = fold(_encodable(user[-_USER_CHARACTERS:])).text
+        text = _marked(fold(_encodable(user[-_USER_CHARACTERS:])).text)
         said = frozenset(hit.rule.category.removeprefix("user.") for hit in self._person.hits(text))
         self._last_said = (user, said)
         return said

@@ -44,13 +44,13 @@ _SOMEBODY = frozenset(_SOMEBODY_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def faults(sentence: str, before: str) -> Iterator[Violation]:
-    """What is wrong with how the sentence is built."""
+def faults(sentence: str, before: str, *, everyday: bool = False) -> Iterator[Violation]:
+    """What is wrong with how the sentence is built. In answer to an `everyday` message it need speak to nobody."""
     bare = sentence.strip()
     if _repeats(bare, before):
         yield Violation("loop.repeated-sentence", "gibberish", "cut")
     words = bare.split()
-    yield from _senseless(bare)
+    yield from _senseless(bare, everyday=everyday)
     if len(words) >= _LOOP_WORDS and _loops(words):
         yield Violation("loop.repeated-words", "gibberish", "block")
     if _RUN.search(bare) or any(len(word) > _LONG_WORD and "/" not in word for word in words):
@@ -65,7 +65,7 @@ def _repeats(bare: str, before: str) -> bool:
     return len(bare) >= _ECHO_CHARACTERS and before.rstrip().endswith(bare)
 
 
-def _senseless(bare: str) -> Iterator[Violation]:
+def _senseless(bare: str, *, everyday: bool) -> Iterator[Violation]:
     """Letters that are no words, and text that speaks neither to nor of anyone."""
     words = [word.lower() for word in _WORD.findall(bare)]
     if len(words) < _PAIR:
@@ -77,7 +77,7 @@ def _senseless(bare: str) -> Iterator[Violation]:
         return
     if not known:
         yield Violation("gibberish.no-common-word", "gibberish", "cut")
-    elif len(known & _ENGLISH) >= _PAIR and _SOMEBODY.isdisjoint(words) and _FACTUAL.search(bare):
+    elif not everyday and len(known & _ENGLISH) >= _PAIR and _SOMEBODY.isdisjoint(words) and _FACTUAL.search(bare):
         yield Violation("unrelated.speaks-to-nobody", "unrelated", "cut")
 
 

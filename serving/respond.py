@@ -99,7 +99,14 @@ class Responder:
         draft = Draft(conversation, time.perf_counter())
         self._assess(draft)
         scene = self._scene(draft)
-        result = check(reply, reviewer=self._rooms.reviewer, user=user, language=scene.language, allowed=scene.allowed)
+        result = check(
+            reply,
+            reviewer=self._rooms.reviewer,
+            user=user,
+            language=scene.language,
+            allowed=scene.allowed,
+            crisis=draft.assessment.crisis,
+        )
         if result.verdict == "block":
             list(self._rescue(draft, scene))
             return replace(result, text=draft.reply)
@@ -179,7 +186,7 @@ class Responder:
         request = self._request(draft, scene, words.plan)
         limit = (_WORDS if draft.assessment.crisis else _WORDS_NO_CRISIS)[draft.conversation.channel]
         length = 0
-        gates = self._gates(scene, careful=draft.assessment.crisis or bool(draft.assessment.signals))
+        gates = self._gates(scene, draft.assessment)
         async with aclosing(chain.events(request, gates)) as events:
             async for said in events:
                 if not isinstance(said, Said):
@@ -196,10 +203,17 @@ class Responder:
             for event in draft.say(text):
                 yield event
 
-    def _gates(self, scene: Scene, *, careful: bool) -> OpenGate:
+    def _gates(self, scene: Scene, assessment: Assessment) -> OpenGate:
+        careful = assessment.crisis or bool(assessment.signals)
+
         def open_gate(backend: Backend, before: str) -> GateOfText:
             gate = Gate(
-                self._rooms.reviewer, user=scene.user, language=scene.language, allowed=scene.allowed, before=before
+                self._rooms.reviewer,
+                user=scene.user,
+                language=scene.language,
+                allowed=scene.allowed,
+                before=before,
+                crisis=assessment.crisis,
             )
             strict = careful and backend.name in self._rooms.options.unapproved
             return ProvenGate(gate, self._rooms.proven) if strict else gate
