@@ -1,7 +1,7 @@
 """Adults who never say the word are found, and people who use the same words for ordinary things are left alone.
 
-The patterns are measured alone: no learned stage behind them. One person wrote the rules and both splits, so the bounds below
-keep what was reached and estimate nothing; only the topic "unseen" was written after the rules and never tuned for.
+The patterns are measured alone: no learned stage behind them. One person wrote the rules and both splits, so the bounds
+below keep what was reached and estimate nothing; only the topic "unseen" was written after the rules, never tuned for.
 """
 
 import json
