@@ -36,7 +36,7 @@ def test_hyperbole_games_and_fandom_stay_ordinary() -> None:
 
 @pytest.mark.parametrize(
     ("before", "last"),
-    [("i hate it here and i hate me", "bye"), ("i cant do this anymore", "done."), ("i want to die", "doing it now")],
+    [("i hate it here and i hate me", "bye"), ("i cant do this anymore", "done.")],
 )
 def test_a_bare_word_means_nothing_alone_and_much_after_despair(before: str, last: str) -> None:
     said = (Turn("user", before), Turn("assistant", "I hear you."), Turn("user", last))
