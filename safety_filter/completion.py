@@ -255,8 +255,10 @@ def _given(number: str, said: str) -> bool:
     if not said or not digits:
         return bool(said) and number.lower() in said.lower()
     text = plain(said).text
-    written = re.finditer(rf"(?<!\d){r'[ .()/-]{0,2}'.join(digits)}(?!\d)", text)
-    starts = [match.start() for match in written]
+    starts: list[int] = []
+    if digits[0] in text:
+        written = re.finditer(rf"(?<!\d){r'[ .()/-]{0,2}'.join(digits)}(?!\d)", text)
+        starts = [match.start() for match in written]
     if not starts and any(word in text.lower() for word in ("nine", "eight", "one", "nueve", "ocho", "uno")):
         starts = [piece.start for piece in found(text) if piece.value.replace(" ", "") == digits]
     return any(not _REFUSED.search(text[max(0, start - 40) : start]) for start in starts)

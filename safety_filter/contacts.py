@@ -32,6 +32,10 @@ class Contacts:
     @classmethod
     def of(cls, resources: Resources, also: Iterable[Helpline] = ()) -> "Contacts":
         """The contacts of all lines of the country that may be shown, its emergency numbers and the directories."""
+        return _of(_Same(resources), tuple(also))
+
+    @classmethod
+    def _made(cls, resources: Resources, also: Iterable[Helpline]) -> "Contacts":
         lines = (*resources.known, *resources.lines, *resources.home, *also)
         given = {number for line in lines for number in _numbers_of(line)} | set(resources.emergencies)
         retired = {digits for number in resources.retired for digits in _dialled(number, resources.country)}
@@ -92,6 +96,24 @@ def _numbers_of(line: Helpline) -> Iterable[str]:
 
 def _host(url: str) -> str:
     return urlsplit(url).netloc.lower().removeprefix("www.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """Resources compared by being the same object, of which `Helplines` gives one for each country and situation."""
+
+    resources: Resources
+
+    def __hash__(self) -> int:
+        return id(self.resources)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.resources is other.resources
+
+
+@functools.lru_cache(maxsize=2048)
+def _of(same: _Same, also: tuple[Helpline, ...]) -> Contacts:
+    return Contacts._made(same.resources, also)
 
 
 @functools.lru_cache(maxsize=4096)

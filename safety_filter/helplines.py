@@ -7,8 +7,8 @@ which every `Resources.to_json` carries. An unknown country gets these two alone
 import datetime
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -36,6 +36,8 @@ _AUDIENCES: Mapping[str, tuple[str, ...]] = {
     "medical_emergency": ("poisoning_overdose",),
 }
 _SPANISH = "spanish_speaking"
+_MOST_MADE = 2000
+_LONGEST_TONGUE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +117,14 @@ class Resources:
     retired: tuple[str, ...] = ()
     directories: tuple[str, ...] = ()
     home: tuple[Helpline, ...] = ()
+    main: Helpline | None = field(init=False, repr=False, compare=False)
+    """The line to name first: for everybody, by phone. None where the country has none that may be shown."""
+    text_line: Helpline | None = field(init=False, repr=False, compare=False)
+    """The line to text for those who cannot talk; None without one, or where the main number simply takes texts."""
 
-    @property
-    def main(self) -> Helpline | None:
-        """The line to name first: for everybody, by phone. None where the country has none that may be shown."""
-        return next((line for line in self.lines if line.phone and line.everyone), None)
-
-    @property
-    def text_line(self) -> Helpline | None:
-        """The line to text for those who cannot talk; None without one, or where the main number simply takes texts."""
-        main = self.main
-        lines = [line for line in self.lines if line.sms and line.everyone]
-        lines.sort(
-            key=lambda line: (line.confidence != "high" and _SPANISH not in line.audience, line.kind != "text_line")
-        )
-        by_text = [line for line in lines if line.kind == "text_line"]
-        if main and main.sms and (main.sms != main.phone or main.sms_body) and not by_text:
-            return main
-        if main and main.sms:
-            return by_text[0] if by_text else None
-        return lines[0] if lines else None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "main", _main(self.lines))
+        object.__setattr__(self, "text_line", _text_line(self.lines, self.main))
 
     def to_json(self) -> list[dict[str, object]]:
         """The structured field: never empty; at imminent the emergency entry comes first."""
@@ -142,6 +132,21 @@ class Resources:
         emergency = _emergency(self).to_json()
         ordered = [emergency, *lines] if self.level == "imminent" or not lines else [*lines, emergency]
         return [*ordered, _directory(self.directory).to_json(), *(line.to_json() for line in self.home)]
+
+
+def _main(shown: Sequence[Helpline]) -> Helpline | None:
+    return next((line for line in shown if line.phone and line.everyone), None)
+
+
+def _text_line(shown: Sequence[Helpline], main: Helpline | None) -> Helpline | None:
+    lines = [line for line in shown if line.sms and line.everyone]
+    lines.sort(key=lambda line: (line.confidence != "high" and _SPANISH not in line.audience, line.kind != "text_line"))
+    by_text = [line for line in lines if line.kind == "text_line"]
+    if main and main.sms and (main.sms != main.phone or main.sms_body) and not by_text:
+        return main
+    if main and main.sms:
+        return by_text[0] if by_text else None
+    return lines[0] if lines else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +159,24 @@ class Country:
     emergency: tuple[str, ...]
     lines: tuple[Helpline, ...]
     retired: tuple[str, ...]
+    known: tuple[Helpline, ...] = field(init=False, repr=False, compare=False)
+    """The lines that may be named."""
+    audiences: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Whom the lines are for."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", tuple(line for line in self.lines if line.confidence != "low"))
+        object.__setattr__(self, "audiences", frozenset(name for line in self.lines for name in line.audience))
 
 
 @dataclass(frozen=True, slots=True)
 class Helplines:
-    """The whole table."""
+    """The whole table. What it gives for a country, language, level and audience is put together once."""
 
     compiled_at: str
     directories: tuple[str, ...]
     countries: Mapping[str, Country]
+    _made: dict[Hashable, Resources] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def load(cls) -> "Helplines":
@@ -193,24 +207,32 @@ class Helplines:
         """
         tongue = re.split(r"[-_]", language.lower())[0]
         entry = self.countries.get((country or "").upper())
-        if entry is None:
-            home = self._home(tongue) if name_home else ()
-            return Resources(
-                None, (), None, self.directories[0], tongue, level, directories=self.directories, home=home
-            )
-        known = tuple(line for line in entry.lines if line.confidence != "low")
+        wanted = _wanted(audiences) & entry.audiences if entry else frozenset()
+        key = (entry.code if entry else None, tongue, level, wanted, name_home)
+        made = self._made.get(key)
+        if made is None:
+            made = self._resources(entry, tongue, level, wanted) if entry else self._abroad(tongue, level, name_home)
+            if len(self._made) < _MOST_MADE and len(tongue) <= _LONGEST_TONGUE:
+                self._made[key] = made
+        return made
+
+    def _resources(self, entry: Country, language: str, level: str, wanted: frozenset[str]) -> Resources:
         return Resources(
             country=entry.code,
-            lines=_chosen(known, tongue, _wanted(audiences)),
+            lines=_chosen(entry.known, language, wanted),
             emergency=entry.emergency[0],
             directory=self.directories[0],
-            language=tongue,
+            language=language,
             level=level,
-            known=known,
+            known=entry.known,
             emergencies=entry.emergency,
             retired=entry.retired,
             directories=self.directories,
         )
+
+    def _abroad(self, language: str, level: str, name_home: bool) -> Resources:
+        home = self._home(language) if name_home else ()
+        return Resources(None, (), None, self.directories[0], language, level, directories=self.directories, home=home)
 
     def _home(self, language: str) -> tuple[Helpline, ...]:
         there = self.resources(HOME, language=language)
