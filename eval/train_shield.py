@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from eval.intervals import wilson
-from shield.features import BUCKETS, buckets
+from shield.features import BUCKETS, buckets, windows
 
 DATA = Path(__file__).parent / "data"
 OUT = Path(__file__).parent.parent / "shield" / "learned_model"
@@ -43,12 +43,11 @@ class Line:
 
 def main() -> None:
     lines = read()
-    matrix = features([line.text for line in lines])
     sources = np.array([line.source for line in lines])
     heads = {name: np.array([getattr(line, name) for line in lines]) for name in ("crisis", "grave")}
-    judged = {name: across_authors(matrix, truth, sources) for name, truth in heads.items()}
+    judged = {name: across_authors(lines, name) for name in heads}
     limits = thresholds(judged, heads)
-    models = {name: fitted(matrix, truth) for name, truth in heads.items()}
+    models = {name: fitted(lines, name) for name in heads}
     facts = {
         "buckets": BUCKETS,
         "languages": list(LANGUAGES),
@@ -82,16 +81,24 @@ def features(texts: Sequence[str]) -> csr_matrix:
     return diags(1 / np.sqrt(np.maximum(1, np.diff(starts)))) @ matrix
 
 
-def fitted(matrix: csr_matrix, truth: Flags) -> LogisticRegression:
-    return LogisticRegression(C=STRENGTH, max_iter=1000, random_state=0).fit(matrix, truth)
+def fitted(lines: Sequence[Line], head: str) -> LogisticRegression:
+    """Learns from whole messages, and from every run of sentences of the harmless ones, which are harmless too."""
+    rows = [(line.text, getattr(line, head)) for line in lines]
+    rows += [(run, False) for line in lines if not line.crisis for run in windows(line.text) if run != line.text]
+    truth = np.array([label for _, label in rows])
+    return LogisticRegression(C=STRENGTH, max_iter=1000, random_state=0).fit(
+        features([text for text, _ in rows]), truth
+    )
 
 
-def across_authors(matrix: csr_matrix, truth: Flags, sources: NDArray[np.str_]) -> Vector:
-    """The probability of each line, by a model that saw none of its file."""
-    judged = np.zeros(len(truth))
-    for source in sorted(set(sources)):
-        own = sources == source
-        judged[own] = fitted(matrix[~own], truth[~own]).predict_proba(matrix[own])[:, 1]
+def across_authors(lines: Sequence[Line], head: str) -> Vector:
+    """The probability of each line's gravest run of sentences, by a model that saw none of its file."""
+    judged = np.zeros(len(lines))
+    for source in sorted({line.source for line in lines}):
+        model = fitted([line for line in lines if line.source != source], head)
+        for place, line in enumerate(lines):
+            if line.source == source:
+                judged[place] = model.predict_proba(features(windows(line.text)))[:, 1].max()
     return judged
 
 

@@ -7,14 +7,25 @@ from zlib import crc32
 from textrules.normalise import fold
 
 BUCKETS = 1 << 16
-CHARACTERS = 1200
+CHARACTERS = 4000
+SENTENCES = 3
+_END = re.compile(r"(?<=[.!?…\n])(?![.!?…])")
 _TOKEN = re.compile(r"[^\W_]+|[?!.…]|[\U0001F300-\U0001FAFF]")
 
 
-def buckets(text: str) -> frozenset[int]:
-    """The buckets that the text fills, each once. Long texts are read at both ends, where people say what matters."""
+def windows(text: str) -> list[str]:
+    """Every run of up to three sentences, each ending with another sentence: what is added never dilutes what was said.
+
+    Of a text over 4,000 characters the beginning and the last 1,000 are read.
+    """
     if len(text) > CHARACTERS:
-        text = f"{text[: CHARACTERS // 2]} {text[-CHARACTERS // 2 :]}"
+        text = f"{text[:CHARACTERS]}\n{text[-CHARACTERS // 4 :]}"
+    sentences = [piece for piece in _END.split(text) if piece.strip()] or [text]
+    return ["".join(sentences[max(0, end - SENTENCES) : end]) for end in range(1, len(sentences) + 1)]
+
+
+def buckets(text: str) -> frozenset[int]:
+    """The buckets that the text fills, each once."""
     return frozenset(crc32(name.encode("utf-8", "replace")) % BUCKETS for name in names(fold(text).text))
 
 

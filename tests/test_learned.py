@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shield.assessment import Turn, rank
 from shield.detect import Detector
-from shield.features import BUCKETS, buckets
+from shield.features import BUCKETS, buckets, windows
 from shield.learned import LearnedStage, Thresholds
 
 STAGE = LearnedStage.load()
@@ -27,7 +27,7 @@ def test_any_unicode_gives_probabilities(text: str) -> None:
 
 @given(
     st.lists(
-        st.sampled_from("i my the gun pills tired done goodbye happy pasta nobody sleep forever mom".split()),
+        st.sampled_from(["i", "my", "the", "gun", "pills", "tired", "done", "goodbye", "happy", "pasta", "nobody", "sleep", "forever", "mom"]),
         max_size=14,
     )
 )
@@ -51,10 +51,22 @@ def test_it_is_not_asked_about_languages_it_never_learned() -> None:
     assert eager.assess([Turn("user", "Сегодня мы варили суп и смотрели старое кино.")]).level == "none"
 
 
+@given(
+    st.lists(st.sampled_from(["I am done. ", "Pasta tonight!\n", "They will find the letters? ", "ok "]), max_size=12)
+)
+@settings(max_examples=100, deadline=None)
+def test_what_is_added_never_dilutes_what_was_said(pieces: list[str]) -> None:
+    said = "".join(pieces) + "."
+    before, after = STAGE.likelihood(said), STAGE.likelihood(said + " What a lovely day it was at the market.")
+    assert after.crisis >= before.crisis
+    assert after.grave >= before.grave
+
+
 def test_a_long_text_is_read_at_both_ends() -> None:
-    middle = "and then we talked about the weather " * 200
-    assert buckets("zebra " + middle) != buckets(middle)
-    assert buckets(middle + " zebra") != buckets(middle)
+    middle = "and then we talked about the weather. " * 300
+    assert any("zebra" in window for window in windows("zebra. " + middle))
+    assert any("zebra" in window for window in windows(middle + " zebra."))
+    assert sum(map(len, windows(middle * 5))) < 20_000
 
 
 def test_files_of_different_trainings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
