@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-import hyperscan
-
+from textrules.database import Database
 from textrules.normalise import View
 
 _WORDS: dict[str, str] = {
@@ -136,7 +135,8 @@ class Found:
 _DIGITS, _SIGNS, _SPELLED, _MENU, _SPELLED_KEY = range(5)
 
 
-def _prefilter() -> hyperscan.Database:
+@functools.cache
+def _prefilter() -> Database:
     words = "|".join([*_WORDS, "hundred"])
     spelled = (
         rf"(?:{'|'.join(_TIMES)})[ -]|(?:{words}|\d)[\s,.–-]{{1,3}}(?:{words})|(?:{words})[\s,.–-]{{1,3}}(?:{words}|\d)"
@@ -151,23 +151,11 @@ def _prefilter() -> hyperscan.Database:
         _SPELLED_KEY: r"(?:press|hit|push|oprim[ae]|presion[ae]|pulsa) (?:[a-z]+ ){0,2}"
         r"(?:one|two|three|four|five|uno|dos|tres)",
     }
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    flags = hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_CASELESS | hyperscan.HS_FLAG_UTF8 | hyperscan.HS_FLAG_UCP
-    database.compile(
-        expressions=[pattern.encode() for pattern in patterns.values()],
-        ids=list(patterns),
-        flags=[flags] * len(patterns),
-    )
-    return database
-
-
-_PREFILTER = _prefilter()
+    return Database([patterns[trait] for trait in range(len(patterns))], caseless=True)
 
 
 def _traits(text: str) -> set[int]:
-    seen: set[int] = set()
-    _PREFILTER.scan(text.encode("utf-8", "replace"), match_event_handler=lambda i, *_: seen.add(i))
-    return seen
+    return set(_prefilter().scan(text.encode("utf-8", "replace")))
 
 
 def possible(text: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+from textrules.database import Database
 from textrules.normalise import fold
 
 _HERE = re.compile(
@@ -59,6 +60,12 @@ def _places() -> _Places:
     return _Places(codes, names, data["languages"])
 
 
+@functools.cache
+def _here() -> Database:
+    """Where `_HERE` can match at all, seen in a tenth of the time."""
+    return Database([_HERE.pattern])
+
+
 def country_code(given: str) -> str | None:
     """The ISO 3166 alpha-2 code of a code or a name in any case ("us", "USA", "Deutschland"), None when unknown."""
     places = _places()
@@ -80,6 +87,8 @@ def country_of_language(language: str | None) -> str | None:
 def named_country(text: str) -> str | None:
     """The country of the place in which the person says they are, the last one if several; None when they name none."""
     folded = fold(text).text
+    if folded.isascii() and not _here().scan(folded.encode()):
+        return None
     weak: str | None = None
     strong: str | None = None
     for match in _HERE.finditer(folded):

@@ -127,8 +127,10 @@ class Prefilter:
         """The numbers of the patterns that may occur in the squeezed text `data`."""
         first, second = 0, self._single
         for literal in self._database.scan(data):
-            first |= self._first[literal]
-            second |= self._second[literal]
+            if mask := self._first[literal]:
+                first |= mask
+            if mask := self._second[literal]:
+                second |= mask
         return list(_bits(first & second))
 
 

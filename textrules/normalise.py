@@ -83,6 +83,8 @@ _DROPPED = re.compile(
     r"\u0640\u064b-\u065f\u0670\u093c]+"  # Arabic vowel marks, the Devanagari dot: written or left out at will
 )
 
+_DROPPED_ASCII = re.compile(r"'(?<=\w')(?=\w)")  # begins with a character, which is found faster than a position
+
 
 def fold(text: str) -> View:
     """The plain reading of `text`. Every kept character stays one character, so offsets map back exactly."""
@@ -90,12 +92,14 @@ def fold(text: str) -> View:
         lowered = text.lower().replace("`", "'")
         if "'" not in lowered:
             return View(lowered)
+        dropped = _DROPPED_ASCII
     else:
         lowered = text.translate(_TABLE)
+        dropped = _DROPPED
     parts: list[str] = []
     cuts: list[tuple[int, int]] = []
     done = length = shift = 0
-    for match in _DROPPED.finditer(lowered):
+    for match in dropped.finditer(lowered):
         parts.append(lowered[done : match.start()])
         length += match.start() - done
         done = match.end()

@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import product
+from string import ascii_lowercase
 from typing import NamedTuple
+
+from textrules.database import Database
 
 Edit = tuple[int, int, str]  # half-open span of the plain reading, and what stands there instead
 
@@ -50,9 +53,15 @@ _INNER = re.compile(r"(?<![^\W_])[a-z]{1,9}(?:[.\-_*|/~][a-z]{1,9}){1,6}(?![^\W_
 _LONGER = re.compile(r"(?<![a-z])[a-z]{3,120}(?![a-z])")
 _WORD = re.compile(r"[a-z0-9]+")
 _MIXED = re.compile(r"(?<!\S)\S{2,60}(?!\S)")
-_HINT = re.compile(
-    r"sewer sl|sue a side|[^\x00-\x7f]|([a-z])\1\1|[a-z][0-9@$!|*#%+^][a-z0-9]|(?:^|\s)[0-9@$][a-z]|"
-    r"[a-z][.\-_*|/~][a-z]|\b\w[ .\-_*|/,~+]{1,3}\w[ .\-_*|/,~+]{1,3}\w\b"
+_HINT = "|".join(
+    (
+        "sewer sl|sue a side",
+        *(letter * 3 for letter in ascii_lowercase),
+        "[a-z][0-9@$!|*#%+^][a-z0-9]",
+        r"(?:^|[\s\x1c-\x1f])[0-9@$][a-z]",
+        r"[a-z][.\-_*|/~][a-z]",
+        r"\b\w[ .\-_*|/,~+]{1,3}\w[ .\-_*|/,~+]{1,3}\w\b",
+    )
 )
 
 
@@ -64,6 +73,12 @@ class _Lists(NamedTuple):
     small: frozenset[str]
     meant: dict[str, str]
     emoji: dict[str, str]
+
+
+@cache
+def _hints() -> Database:
+    """What no plain ASCII writing has. Anything beyond ASCII is a hint of its own."""
+    return Database([_HINT], cached=False)
 
 
 @cache
@@ -88,13 +103,15 @@ def unmasked(text: str) -> list[Edit]:
     """The edits, in order and apart from each other; none for a text without disguise."""
     edits: list[Edit] = []
     meant = _lists().meant
-    if not meant.keys().isdisjoint(text.split()) or any(c in text for c in ".,!?") or " " not in text:
+    if not meant.keys().isdisjoint(_WORD.findall(text)) and (
+        not meant.keys().isdisjoint(text.split()) or any(c in text for c in ".,!?") or " " not in text
+    ):
         edits += [
             (m.start(), m.end(), meant[m[0]])
             for m in _WORD.finditer(text)
             if m[0] in meant and not _unit(text, m.start())
         ]
-    if _HINT.search(text):
+    if not text.isascii() or _hints().scan(text.encode()):
         edits += _tricks(text)
     return _apart(edits)
 
