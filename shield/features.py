@@ -1,7 +1,7 @@
 """A text as numbers for the learned stage: hashed words, pairs of words, pieces of words. Training uses it too."""
 
 import re
-from collections.abc import Iterator
+from itertools import pairwise
 from zlib import crc32
 
 from textrules.normalise import fold
@@ -26,19 +26,16 @@ def windows(text: str) -> list[str]:
 
 def buckets(text: str) -> frozenset[int]:
     """The buckets that the text fills, each once."""
-    return frozenset(crc32(name.encode("utf-8", "replace")) % BUCKETS for name in names(fold(text).text))
+    named = "\n".join(names(fold(text).text)).encode("utf-8", "replace").split(b"\n")
+    return frozenset([code % BUCKETS for code in map(crc32, named)])
 
 
-def names(text: str) -> Iterator[str]:
+def names(text: str) -> list[str]:
     """The features of folded text by name: w word, p pair, s pair with one word left out, c piece of a word."""
-    words = ["^", *(token if len(token) < 24 else "~" for token in _TOKEN.findall(text)), "$"]
-    for place, word in enumerate(words):
-        yield f"w {word}"
-        if place:
-            yield f"p {words[place - 1]} {word}"
-        if place > 1:
-            yield f"s {words[place - 2]} {word}"
-        if len(word) > 4:
-            edged = f"<{word}>"
-            for start in range(len(edged) - 3):
-                yield f"c {edged[start : start + 4]}"
+    words = ["^", *[token if len(token) < 24 else "~" for token in _TOKEN.findall(text)], "$"]
+    found = [f"w {word}" for word in words]
+    found += [f"p {one} {other}" for one, other in pairwise(words)]
+    found += [f"s {one} {other}" for one, other in zip(words, words[2:], strict=False)]
+    edged = [f"<{word}>" for word in words if len(word) > 4]
+    found += [f"c {word[start : start + 4]}" for word in edged for start in range(len(word) - 3)]
+    return found

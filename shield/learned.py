@@ -83,5 +83,5 @@ class LearnedStage:
 
     def _head(self, head: int, filled: Sequence[int] | frozenset[int]) -> float:
         weights = self.weights[head]
-        total = sum(weights[bucket] for bucket in filled) * self.scales[head] / math.sqrt(max(1, len(filled)))
+        total = sum(map(weights.__getitem__, filled)) * self.scales[head] / math.sqrt(max(1, len(filled)))
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, total + self.biases[head]))))
