@@ -1,6 +1,7 @@
 """The matcher finds what the exact patterns find, in linear time, and its cache can be trusted or done without."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from textrules.database import Database
 from textrules.matcher import Clauses, Matcher, clause
 from textrules.required import required, squeezed
-from textrules.rules import Rule, RuleError
+from textrules.rules import Rule, RuleError, needed, parse
+from textrules.wanted import wanted
 
 
 def rule(*patterns: str, unless: tuple[str, ...] = ()) -> Rule:
@@ -77,6 +79,40 @@ def test_a_damaged_cache_is_replaced_and_an_unwritable_one_does_no_harm(tmp_path
     file.write_bytes(file.read_bytes()[:-10])
     assert Database(patterns, cache_dir=tmp_path).scan(b"word3ac3") == [3]
     assert Database(patterns, cache_dir=file).scan(b"word3ac3") == [3]
+
+
+def test_what_patterns_need_is_the_same_when_it_was_kept(tmp_path: Path) -> None:
+    patterns = [r"\b(?:(?:kill|hang) my ?self)(?:\b|$)", r"\b(?:a|b)(?:\b|$)", r"\w+", "größe (?:x|yy)z"]
+    fresh = [needed(pattern, ["hang"]) for pattern in patterns]
+    assert wanted(patterns, ["hang"], cache_dir=tmp_path, worth_s=-1) == fresh
+    (file,) = tmp_path.glob("*.json")
+    assert wanted(patterns, ["hang"], cache_dir=tmp_path) == fresh
+    file.write_bytes(file.read_bytes()[:-1])
+    assert wanted(patterns, ["hang"], cache_dir=tmp_path) == fresh
+    assert wanted(patterns, ["hang"], cache_dir=file, worth_s=-1) == fresh
+
+
+_UNDERSCORE = """
+whole_words = true
+[[rule]]
+id = "a.b"
+why = "w"
+category = "c"
+patterns = ["kill my"]
+matches = ["kill my"]
+ignores = ["x"]
+"""
+
+
+def test_an_underscore_stands_for_a_blank() -> None:
+    (phrase,) = parse(_UNDERSCORE)
+    assert Matcher([phrase]).hits("i kill_my self")
+
+
+def test_any_thread_may_scan() -> None:
+    database = Database(["ab"], cached=False)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: database.scan(b"xxab"), range(50))) == [[0]] * 50
 
 
 def test_no_patterns_and_no_text_are_no_trouble() -> None:

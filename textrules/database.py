@@ -1,13 +1,5 @@
-"""A compiled Hyperscan database, kept in the user's cache so that only the first start pays for compiling it.
+"""A compiled Hyperscan database, kept (see textrules.kept) where compiling it takes long."""
 
-The cache is a convenience: where it cannot be read, written or believed, the patterns are compiled again.
-"""
-
-import contextlib
-import hashlib
-import logging
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -17,12 +9,12 @@ from typing import Any
 
 import hyperscan
 
+from textrules import kept
 from textrules.rules import RuleError
 
 _FLAGS = hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_UTF8 | hyperscan.HS_FLAG_DOTALL
 _CASELESS = hyperscan.HS_FLAG_CASELESS | hyperscan.HS_FLAG_UCP
 _WORTH_KEEPING_S = 0.1
-_log = logging.getLogger(__name__)
 
 
 class Database:
@@ -45,7 +37,7 @@ class Database:
         if not patterns:
             return
         flags = hyperscan.HS_FLAG_SINGLEMATCH if literal else _FLAGS | (_CASELESS if caseless else 0)
-        file = (cache_dir or _cache_dir()) / f"{_key(patterns, literal, flags)}.hsdb" if cached else None
+        file = (cache_dir or kept.folder()) / f"{_key(patterns, literal, flags)}.hsdb" if cached else None
         self._database = (_kept(file) if file else None) or _compiled(patterns, file, literal, flags)
 
     def scan(self, data: bytes) -> list[int]:
@@ -82,44 +74,17 @@ def _compiled(patterns: Sequence[str], file: Path | None, literal: bool, flags: 
     except hyperscan.error as error:
         raise RuleError(f"a pattern cannot be compiled: {error}") from error
     if file and time.monotonic() - began > _WORTH_KEEPING_S:
-        _keep(file, database)
+        kept.write(file, hyperscan.dumpb(database))
     return database
 
 
-def _keep(file: Path, database: hyperscan.Database) -> None:
-    """Writes beside the file and renames, so that another process never reads half of it."""
-    body = hyperscan.dumpb(database)
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
-        with os.fdopen(handle, "wb") as out:
-            out.write(hashlib.sha256(body).digest() + body)
-        Path(name).replace(file)
-
-
 def _kept(file: Path) -> hyperscan.Database | None:
+    body = kept.read(file)
     try:
-        if file.stat().st_uid != os.getuid():
-            return None  # loading a database is trusting its bytes: never from another user's file
-        content = file.read_bytes()
-    except OSError:
-        return None
-    digest, body = content[:32], content[32:]
-    if hashlib.sha256(body).digest() != digest:
-        _log.warning("the kept pattern database %s is damaged; compiling again", file.name)
-        return None
-    try:
-        return hyperscan.loadb(body, hyperscan.HS_MODE_BLOCK)
+        return hyperscan.loadb(body, hyperscan.HS_MODE_BLOCK) if body is not None else None
     except hyperscan.error:
         return None  # made by another version of the library or for another processor
 
 
 def _key(patterns: Sequence[str], literal: bool, flags: int) -> str:
-    text = "\0".join([version("hyperscan"), str(int(flags)), str(literal), *patterns])
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
-
-
-def _cache_dir() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~")) / ".cache"
-    return root / "crisis-support"
+    return kept.name(version("hyperscan"), str(int(flags)), str(literal), *patterns)

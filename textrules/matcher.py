@@ -15,6 +15,7 @@ from textrules.database import Database
 from textrules.regexp import Regexp
 from textrules.required import squeezed
 from textrules.rules import SPACE, Rule, RuleError, needed
+from textrules.wanted import wanted
 
 _CLAUSE_END = re.compile(r"[.!?;\n。！？।…؟۔]+|(?:,| -)? (?:but|pero|mais|aber)\b|, mas\b")
 _MATCHES_PER_PATTERN = 8  # a hostile text repeats a phrase a thousand times; eight of them say all there is to say
@@ -52,9 +53,9 @@ class Matcher:
         self._patterns = [(p, index) for index, rule in enumerate(self.rules) for p in rule.patterns]
         self._compiled: dict[str, Regexp] = {}  # filled on first use: most patterns never locate anything
         self._silencers: dict[int, Sequence[Regexp]] = {}
-        wanted = [needed(pattern, marks) for pattern, _ in self._patterns]
-        self._words = Prefilter(wanted)
-        self._rest = [number for number, sets in enumerate(wanted) if not sets]
+        needs = wanted([pattern for pattern, _ in self._patterns], marks)
+        self._words = Prefilter(needs)
+        self._rest = [number for number, sets in enumerate(needs) if not sets]
         try:
             self._database = Database([self._patterns[number][0] for number in self._rest])
         except RuleError as error:
@@ -110,15 +111,16 @@ class Matcher:
 class Prefilter:
     """Names the patterns whose required literals all occur. Patterns that require nothing are not its business."""
 
-    def __init__(self, wanted: Sequence[tuple[frozenset[str], ...]]) -> None:
-        literals = sorted({literal for sets in wanted for one in sets for literal in one})
+    def __init__(self, needs: Sequence[tuple[frozenset[str], ...]]) -> None:
+        literals = sorted({literal for sets in needs for one in sets for literal in one})
         index = {literal: number for number, literal in enumerate(literals)}
         self._first, self._second = [0] * len(literals), [0] * len(literals)
         self._single = 0
-        for number, sets in enumerate(wanted):
+        for number, sets in enumerate(needs):
+            bit = 1 << number
             for masks, one in zip((self._first, self._second), sets, strict=False):
                 for literal in one:
-                    masks[index[literal]] |= 1 << number
+                    masks[index[literal]] |= bit
             if len(sets) == 1:
                 self._single |= 1 << number
         self._database = Database(literals, literal=True)
