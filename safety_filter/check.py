@@ -7,6 +7,7 @@ from safety_filter.review import Reviewer, Verified
 from safety_filter.verdict import Verdict, Violation
 
 _ROUNDS = 3
+_NOTHING_FOR_THEM = Violation("abandonment.nothing-for-the-person", "abandonment", "block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,10 @@ class FilterResult:
 def check(
     reply: str, *, reviewer: Reviewer, user: str, language: str, allowed: Verified, crisis: bool = False
 ) -> FilterResult:
-    """Filter a finished reply. What remains is filtered again until nothing changes, so twice is the same as once."""
+    """Filter a finished reply. What remains is filtered again until nothing changes, so twice is the same as once.
+
+    Unlike a gate, which sees one part of an answer, this also asks of the whole that something in it is for the person.
+    """
     violations: tuple[Violation, ...] = ()
     text = reply
     for _ in range(_ROUNDS):
@@ -29,6 +33,9 @@ def check(
         shown = "".join(gate.feed(text) + gate.flush())
         violations += tuple(v for v in gate.violations if v not in violations)
         if gate.blocked or not shown.strip():
+            break
+        if not reviewer.serves(shown, user=user, language=language, crisis=crisis):
+            violations += (_NOTHING_FOR_THEM,)
             break
         if shown == text:
             return FilterResult("repair" if violations else "pass", violations, text)

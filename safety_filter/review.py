@@ -7,8 +7,8 @@ Rules are data (`rules/*.toml`). Their tags say how a match counts:
 `first`          counts only at the beginning of a reply;
 `user:<name>`    counts only where a rule of category `user.<name>` matches the person's message. `user:distress` also
                  counts where the caller knows of a crisis, and where nothing shows that the message is an everyday one.
-Rules of category `vouched` do the opposite of all others: in answer to a question about means, an English statement
-that none of them matches is blocked.
+Rules of two categories do the opposite of all others. `vouched`: in answer to a question about means, an English
+statement that none of them matches is blocked. `supports`: a whole reply to a person in distress that none matches is.
 
 Errors: RuleError for rules that cannot be used. `review` itself catches nothing: a crash must reach the caller.
 """
@@ -25,9 +25,10 @@ from textrules.matcher import Hit, Matcher
 from textrules.normalise import fold, views
 from textrules.rules import Rule, RuleError, load
 
-_VOUCHED = "vouched"
+_VOUCHED, _SUPPORTS = "vouched", "supports"
 _MEANS_ASKED, _MEANS, _DISTRESS, _EVERYDAY = "means_question", "means", "distress", "everyday"
 _JUDGED = frozenset(["en", "es", "pt", "fr", "de"])
+_SUPPORTED = frozenset(["en", "es"])
 _NEIGHBOURS = 240
 _SURE_WORDS = 8
 _QUOTED_CHARACTERS = 160
@@ -56,6 +57,7 @@ class Reviewer:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._matcher = Matcher([rule for rule in rules if _judges(rule)], marks=_MARKS)
         self._vouchers = Matcher([rule for rule in rules if rule.category == _VOUCHED], marks=_MARKS)
+        self._supports = Matcher([rule for rule in rules if rule.category == _SUPPORTS], marks=_MARKS)
         self._person = Matcher([rule for rule in rules if rule.category.startswith("user.")], marks=_MARKS)
         self._across_stops = Matcher([rule for rule in rules if "joined" in rule.tags], marks=_MARKS)
         self._last_said: tuple[str, frozenset[str]] = ("", frozenset())
@@ -83,6 +85,20 @@ class Reviewer:
         if allowed.unknown(sentence):
             found.append(Violation("contact.not-verified", "invented_contact", "cut"))
         return tuple(dict.fromkeys(found))
+
+    def serves(self, reply: str, *, user: str, language: str, crisis: bool = False) -> bool:
+        """Whether a whole reply has anything in it for a person in distress: a question, hearing, safety, people.
+
+        True where the person shows no distress, or where the language has no rules for it.
+        """
+        spoken = language[:2].lower()
+        if (
+            "?" in reply
+            or not (crisis or self._said(user) - {_EVERYDAY})
+            or _DISTRESS not in self._about(user, crisis=crisis)
+        ):
+            return True
+        return spoken not in _SUPPORTED or bool(self._supports.hits(_marked(fold(_encodable(reply)).text)))
 
     def _rules_broken(self, sentence: str, before: str, user: str, about: frozenset[str]) -> Iterable[Rule]:
         readings = marked_readings(_without_quotes(sentence, user))
@@ -136,7 +152,7 @@ class Reviewer:
 
 
 def _judges(rule: Rule) -> bool:
-    return rule.category != _VOUCHED and not rule.category.startswith("user.")
+    return rule.category not in (_VOUCHED, _SUPPORTS) and not rule.category.startswith("user.")
 
 
 def load_rules() -> tuple[Rule, ...]:

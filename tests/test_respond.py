@@ -256,7 +256,7 @@ def test_a_conversation_is_not_told_the_same_twice(rooms: Composer) -> None:
 
 def test_an_unapproved_model_says_only_what_is_known_to_be_good(rooms: Composer) -> None:
     strict = replace(rooms, options=ReplyOptions(unapproved=frozenset({"scripted"})))
-    script = ["You are not alone in this. You have a choice to make. It's okay to take risks. What happened today?"]
+    script = ["You are not alone in this. Every choice has a colour. It's okay to take risks. What happened today?"]
     made = answer(run(responder(strict, ScriptedBackend(script)), asking("I want to die")))
     assert "You are not alone in this. What happened today?" in made.reply
     assert "choice" not in made.reply
