@@ -53,9 +53,11 @@ def faults(sentence: str, before: str, *, everyday: bool = False) -> Iterator[Vi
     yield from _senseless(bare, everyday=everyday)
     if len(words) >= _LOOP_WORDS and _loops(words):
         yield Violation("loop.repeated-words", "gibberish", "block")
-    if _RUN.search(bare) or any(len(word) > _LONG_WORD and "/" not in word for word in words):
+    if _RUN.search(bare) or (
+        len(bare) > _LONG_WORD and any(len(word) > _LONG_WORD and "/" not in word for word in words)
+    ):
         yield Violation("gibberish.not-words", "gibberish", "block")
-    if any("\ud800" <= char <= "\udfff" or char == "\ufffd" for char in bare if char > "\ud7ff"):
+    if not bare.isascii() and any("\ud800" <= char <= "\udfff" or char == "\ufffd" for char in bare if char > "\ud7ff"):
         yield Violation("gibberish.broken-characters", "gibberish", "cut")
 
 
@@ -67,7 +69,7 @@ def _repeats(bare: str, before: str) -> bool:
 
 def _senseless(bare: str, *, everyday: bool) -> Iterator[Violation]:
     """Letters that are no words, and text that speaks neither to nor of anyone."""
-    words = [word.lower() for word in _WORD.findall(bare)]
+    words = _words(bare)
     if len(words) < _PAIR:
         return
     known = _COMMON.intersection(words)
@@ -79,6 +81,12 @@ def _senseless(bare: str, *, everyday: bool) -> Iterator[Violation]:
         yield Violation("gibberish.no-common-word", "gibberish", "cut")
     elif not everyday and len(known & _ENGLISH) >= _PAIR and _SOMEBODY.isdisjoint(words) and _FACTUAL.search(bare):
         yield Violation("unrelated.speaks-to-nobody", "unrelated", "cut")
+
+
+def _words(text: str) -> list[str]:
+    if text.isascii():
+        return _WORD.findall(text.lower())
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 def _loops(words: list[str]) -> bool:
@@ -97,7 +105,7 @@ def decoded(sentence: str) -> Iterator[str]:
             continue
         if text.isprintable():
             yield text
-    words = [word.lower() for word in _WORD.findall(sentence)]
-    if len(words) >= 2 and not any(word in _COMMON for word in words):
+    words = _words(sentence)
+    if len(words) >= 2 and _COMMON.isdisjoint(words):
         yield codecs.decode(sentence, "rot13")
         yield sentence[::-1]

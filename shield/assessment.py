@@ -5,11 +5,12 @@ from typing import Literal, get_args
 
 Level = Literal["none", "low", "moderate", "high", "imminent"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+_RANKS = {level: rank for rank, level in enumerate(LEVELS)}
 
 
 def rank(level: Level) -> int:
     """0 for none … 4 for imminent, so that levels can be compared."""
-    return LEVELS.index(level)
+    return _RANKS[level]
 
 
 def higher(one: Level, other: Level) -> Level:

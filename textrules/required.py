@@ -23,6 +23,7 @@ _SQUEEZING = bytes(code if code in _LETTERS else 0x20 for code in range(256))
 _PROPERTY = re.compile(r"\\p\{\w+\}|\\p\w")
 _MOST = 1500  # strings of one part
 _JOINED = 64  # strings of joined parts
+_COMPARED = 200
 _SETS = 2
 _TELLING = 0.6  # a further set that more texts than this have is not worth looking for
 _COMMON = frozenset(word for code in ("en", "es", "pt", "fr", "de", "it") for word in LATIN[code].split())
@@ -118,7 +119,7 @@ class _Parts:
             if not sets:
                 return []
             union |= min(sets, key=self._rarity.expected)
-        return [frozenset(union)] if len(union) <= _MOST else []
+        return [_shortest(union)] if len(union) <= _MOST else []
 
 
 _NOTHING: Literals = frozenset({""})
@@ -187,4 +188,11 @@ def _skips_words(item: Any) -> bool:
 
 
 def _set(run: Literals) -> list[Literals]:
-    return [run] if all(len(one.strip()) > 1 for one in run) else []
+    return [_shortest(run)] if all(len(one.strip()) > 1 for one in run) else []
+
+
+def _shortest(literals: Set[str]) -> Literals:
+    """Without those that hold another one: where they occur, the other does."""
+    if len(literals) > _COMPARED:
+        return frozenset(literals)
+    return frozenset(one for one in literals if not any(other in one and other != one for other in literals))
