@@ -40,7 +40,7 @@ def test_what_is_of_no_known_kind_does_not_hold(sentence: str) -> None:
 
 def test_the_gate_keeps_the_known_and_cuts_the_rest() -> None:
     gate = ProvenGate(Gate(Reviewer.load(), user="I want to die", language="en", allowed=Contacts()), PROVEN)
-    text = "You are not alone in this. You have a choice to make. You're not alone. What happened today? It is a day. "
+    text = "You are not alone in this. Every choice has a colour. You're not alone. What happened today? It is a day. "
     shown = [sentence for piece in text for sentence in gate.feed(piece)] + gate.flush()
     assert "".join(shown).strip() == "You are not alone in this. What happened today?"
     assert [violation.rule_id for violation in gate.violations] == ["unproven.not-a-known-kind"]
