@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from shield.assessment import Level
-from shield.features import BUCKETS, buckets, windows
+from shield.features import BUCKETS, buckets_of_windows
 from textrules.language import identify
 
 
@@ -68,8 +68,8 @@ class LearnedStage:
         return language in self.languages or (language is None and text.isascii())
 
     def likelihood(self, text: str) -> Likelihood:
-        """How likely the text comes from a person in crisis: that of its gravest run of sentences. Takes any Unicode."""
-        runs = [buckets(window) for window in windows(text)]
+        """How likely the text comes from a person in crisis: that of its gravest run of sentences. Any Unicode."""
+        runs = buckets_of_windows(text)
         return Likelihood(max(self._head(0, run) for run in runs), max(self._head(1, run) for run in runs))
 
     def level(self, text: str) -> tuple[Level, float]:
