@@ -91,14 +91,11 @@ class Reviewer:
 
         True where the person shows no distress, or where the language has no rules for it.
         """
-        spoken = language[:2].lower()
-        if (
-            "?" in reply
-            or not (crisis or self._said(user) - {_EVERYDAY})
-            or _DISTRESS not in self._about(user, crisis=crisis)
-        ):
+        said = self._said(user)
+        everyday = _DISTRESS not in said and (_EVERYDAY in said or not (crisis or said))
+        if everyday or "?" in reply or language[:2].lower() not in _SUPPORTED:
             return True
-        return spoken not in _SUPPORTED or bool(self._supports.hits(_marked(fold(_encodable(reply)).text)))
+        return bool(self._supports.hits(_marked(fold(_encodable(reply)).text)))
 
     def _rules_broken(self, sentence: str, before: str, user: str, about: frozenset[str]) -> Iterable[Rule]:
         readings = marked_readings(_without_quotes(sentence, user))

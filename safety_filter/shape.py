@@ -93,7 +93,7 @@ def _loops(words: list[str]) -> bool:
     """Whether the same three words come back again and again."""
     low = [word.lower() for word in words]
     triples = list(zip(low, low[1:], low[2:], strict=False))
-    return len(triples) - len(set(triples)) >= max(2, len(words) // 6)
+    return len(triples) - len(set(triples)) >= max(3, len(words) // 6)
 
 
 def decoded(sentence: str) -> Iterator[str]:
