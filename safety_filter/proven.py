@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from safety_filter.gate import Gate
+from safety_filter.sentences import Sentences
 from safety_filter.verdict import Violation
 from textrules.matcher import Matcher
 from textrules.normalise import fold
@@ -42,14 +43,16 @@ class Proven:
 
 
 class ProvenGate:
-    """A gate behind the gate: what passed review and is of no known kind is cut, and so is a kind's second sentence.
+    """A gate before the gate: only sentences of a known kind reach the review, each kind once; all others are cut.
 
-    A stage like the one before it. Small models loop, and each round in slightly other words.
+    A stage like the one behind it. Small models loop, and each round in slightly other words; and where nothing but
+    known kinds can get out, a harmful sentence need not end the model's turn.
     """
 
     def __init__(self, gate: Gate, proven: Proven) -> None:
         self._gate = gate
         self._proven = proven
+        self._sentences = Sentences()
         self._cut: list[Violation] = []
         self._said: set[str] = set()
 
@@ -62,20 +65,19 @@ class ProvenGate:
         return (*self._gate.violations, *self._cut)
 
     def feed(self, text: str) -> list[str]:
-        return self._known(self._gate.feed(text))
+        return self._reviewed(self._sentences.feed(text))
 
     def flush(self) -> list[str]:
-        return self._known(self._gate.flush())
+        return [*self._reviewed(self._sentences.flush()), *self._gate.flush()]
 
-    def _known(self, sentences: list[str]) -> list[str]:
-        kept = [sentence for sentence in sentences if not sentence.strip() or self._is_new(sentence)]
-        if len(kept) < len(sentences) and not self._cut:
-            self._cut.append(UNPROVEN)
-        return kept
+    def _reviewed(self, sentences: list[str]) -> list[str]:
+        return [shown for sentence in sentences if self._is_new(sentence) for shown in self._gate.feed(sentence)]
 
     def _is_new(self, sentence: str) -> bool:
         kind = self._proven.kind(sentence)
         if kind is None or kind in self._said:
+            if not self._cut and sentence.strip():
+                self._cut.append(UNPROVEN)
             return False
         self._said.add(kind)
         return True

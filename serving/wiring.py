@@ -18,6 +18,7 @@ from safety_filter.proven import Proven
 from safety_filter.review import Reviewer
 from serving.backend import Backend, BackendMisconfigured
 from serving.backends.claude import ClaudeBackend
+from serving.backends.led import LedBackend
 from serving.backends.static import StaticBackend
 from serving.chain import Chain, Deadlines
 from serving.llama.engine import LlamaEngine
@@ -122,7 +123,8 @@ def _llama(entry: LlamaEntry, settings: Settings, cards: Catalogue, status: Link
     path = locate(card, weights_dir=weights_dir(settings), path=entry.path)
     verify(path, card)
     engine = LlamaEngine(name=entry.name, model=card.name, settings=_llama_settings(entry, card, path))
-    return Link(status, engine, engine)
+    backend = engine if card.status == "approved" else LedBackend(engine)
+    return Link(status, backend, engine)
 
 
 def _llama_settings(entry: LlamaEntry, card: ModelCard, path: Path) -> LlamaSettings:
