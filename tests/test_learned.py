@@ -27,7 +27,24 @@ def test_any_unicode_gives_probabilities(text: str) -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["i", "my", "the", "gun", "pills", "tired", "done", "goodbye", "happy", "pasta", "nobody", "sleep", "forever", "mom"]),
+        st.sampled_from(
+            [
+                "i",
+                "my",
+                "the",
+                "gun",
+                "pills",
+                "tired",
+                "done",
+                "goodbye",
+                "happy",
+                "pasta",
+                "nobody",
+                "sleep",
+                "forever",
+                "mom",
+            ]
+        ),
         max_size=14,
     )
 )
