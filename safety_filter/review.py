@@ -28,6 +28,7 @@ from textrules.rules import Rule, RuleError, load
 _VOUCHED, _SUPPORTS = "vouched", "supports"
 _MEANS_ASKED, _MEANS, _DISTRESS, _EVERYDAY = "means_question", "means", "distress", "everyday"
 _JUDGED = frozenset(["en", "es", "pt", "fr", "de"])
+_GRAVE = frozenset([_DISTRESS, "wants_to_die", "plan", "farewell", "took_something", "burden", "asks_permission"])
 _SUPPORTED = frozenset(["en", "es"])
 _NEIGHBOURS = 240
 _SURE_WORDS = 8
@@ -92,7 +93,7 @@ class Reviewer:
         True where the person shows no distress, or where the language has no rules for it.
         """
         said = self._said(user)
-        everyday = _DISTRESS not in said and (_EVERYDAY in said or not (crisis or said))
+        everyday = _DISTRESS not in said and (_EVERYDAY in said or not (crisis or said & _GRAVE))
         if everyday or "?" in reply or language[:2].lower() not in _SUPPORTED:
             return True
         return bool(self._supports.hits(_marked(fold(_encodable(reply)).text)))

@@ -37,7 +37,7 @@ _SOMEBODY_WORDS = (
     "she her who friend friends family mother father mom dad sister brother child children partner counselor doctor "
     "pain hurt hurting hurts feel feeling feelings feels grief alone safe safety help crisis support talk call text "
     "line lifeline night tonight life live living alive suicide suicidal death die dying sleep hope guilt shame loss "
-    "god jesus stay breathe breath here now emergency"
+    "god jesus stay breathe breath lord brokenhearted here now emergency"
 )
 _FACTUAL = re.compile(r"[a-z,] [A-Z][a-z]{2,}|\b1\d{3}\b|\b20\d\d\b|\d%")
 _SOMEBODY = frozenset(_SOMEBODY_WORDS.split())
