@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -16,6 +16,7 @@ import uvicorn
 from eval.bench.client import stream_events
 from eval.bench.figures import percentile, summary
 from eval.bench.sample import PROMPTS
+from models.catalogue import Catalogue
 from prompts.protocol import protocol_prefix, system_prompt
 from serving.backend import Request
 from serving.http.app import create_app
@@ -25,12 +26,19 @@ from serving.llama.engine import LlamaEngine
 from serving.llama.settings import LlamaSettings, Sampling
 from serving.service import Service
 from serving.settings import Settings
-from serving.wiring import build, demo_settings
+from serving.wiring import DEMO_MODEL, build, demo_settings
 from shield.assessment import Turn
 
 _COLD_ROUNDS = 3
 _PATH_ROUNDS = 3
 _RESOURCE_REQUESTS = 60
+_BARE_WAIT_S = 60.0
+
+
+def as_if_approved() -> Catalogue:
+    """The catalogue with the demo model as an approved one: one request to the engine for each reply."""
+    cards = Catalogue.load()
+    return Catalogue([replace(cards.get(DEMO_MODEL), status="approved")])
 
 
 def measure_first_token() -> dict[str, Any]:
@@ -51,7 +59,7 @@ def measure_first_token() -> dict[str, Any]:
 
 
 async def _fresh_engine() -> list[float]:
-    (engine,) = build(demo_settings(Settings())).engines
+    (engine,) = build(demo_settings(Settings()), as_if_approved()).engines
     await engine.start()
     try:
         await engine.wait_ready(120)
@@ -138,7 +146,7 @@ def _reply(port: int, engine: LlamaEngine, prompt: str) -> Cost:
 @contextlib.contextmanager
 def _served() -> Iterator[tuple[int, LlamaEngine]]:
     """The real service with the demo model, in a thread of this process, so that the engine's counts can be read."""
-    service: Service = build(demo_settings(Settings()))
+    service: Service = build(demo_settings(Settings()), as_if_approved())
     (engine,) = service.engines
     app = create_app(service, HttpOptions(), on_start=service.start, on_stop=service.stop)
     listener = socket.create_server(("127.0.0.1", 0))
@@ -165,9 +173,13 @@ def _bare_engine(settings: LlamaSettings) -> Iterator[Any]:
 
     def ask(cost: Cost) -> float:
         here.send((cost.n_prompt, cost.n_cached, cost.n_generated))
+        if not here.poll(_BARE_WAIT_S):
+            raise RuntimeError("the bare engine does not answer")
         return float(here.recv())
 
     try:
+        if not here.poll(_BARE_WAIT_S):
+            raise RuntimeError("the bare engine did not start")
         here.recv()
         yield ask
     finally:
