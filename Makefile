@@ -28,14 +28,14 @@ run: setup ## start the service with the embedded demo model on http://127.0.0.1
 	@$(BIN)/crisis serve --demo
 
 test: setup ## all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: setup ## format, lint, strict types, import contracts, tests (what CI runs)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 bench: setup ## latency and overhead of the whole path, as JSON
 	@$(BIN)/python -m eval.bench

@@ -28,6 +28,7 @@ _KINDS = (
     ("violence", "violence"),
     ("abuse", "abuse"),
 )
+_OWN = frozenset({"direct_ideation", "indirect_ideation", "plan_or_means", "farewell", "self_harm", "act_under_way"})
 _NO_FAITH = frozenset({"declines_faith", "voices"})
 _ONLY_IF_ASKED = frozenset({"fears_god", "religious_harm", "minor", "other_faith"})
 _NO_MORE_QUESTIONS = frozenset({"denies", "insults_bot", "declines_resources"})
@@ -89,9 +90,20 @@ def kind_of(assessment: Assessment) -> str:
     if assessment.level == "none":
         return "none"
     categories = set(assessment.categories)
-    if "third_party_concern" in categories and not categories & {"act_under_way", "direct_ideation", "farewell"}:
+    if "third_party_concern" in categories and not _own_danger(assessment):
         return "third_party"
     return next((kind for category, kind in _KINDS if category in categories), "direct")
+
+
+def _own_danger(assessment: Assessment) -> bool:
+    """Whether the writer's own danger is at least as grave as that of the person they worry about."""
+    theirs = [rank(found.level) for found in assessment.findings if found.category == "third_party_concern"]
+    own = [
+        rank(found.level)
+        for found in assessment.findings
+        if found.category in _OWN and found.probability is None and found.level != "none"
+    ]
+    return bool(own) and max(own) >= max(theirs, default=0)
 
 
 def make_plan(

@@ -82,11 +82,12 @@ def build_responder(
 
 
 def demo_settings(settings: Settings) -> Settings:
-    """The settings with the embedded demo model as the chain, where the operator has not set one of his own."""
-    if settings.chain:
-        return settings
+    """The settings with the embedded demo model as the whole chain, and with time for a small machine to read a prompt."""
     entry = LlamaEntry(engine="llama_cpp", name="demo", model=DEMO_MODEL, context=4096)
-    return settings.model_copy(update={"chain": (entry,), "allow_unapproved": True})
+    reply = settings.reply.model_copy(
+        update={"first_text_s": max(8.0, settings.reply.first_text_s), "between_s": max(6.0, settings.reply.between_s)}
+    )
+    return settings.model_copy(update={"chain": (entry,), "allow_unapproved": True, "reply": reply})
 
 
 def _always(settings: Settings, backends: Sequence[Backend], *, demo: bool) -> tuple[str, ...]:

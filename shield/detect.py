@@ -67,6 +67,8 @@ class Detector:
         known: Level = max((one.level for one in own), key=rank, default="none")
         if self._learned is None or rank(known) >= rank("high") or reading.third_person_context:
             return
+        if any(one.category == "third_party_concern" for one in own):
+            return  # it does not know whose danger it sees
         if "denies" in reading.signals or len(text.split()) < LEARNED_WORDS or not self._learned.reads(text):
             return
         level, probability = self._learned.level(text)

@@ -3,7 +3,7 @@
 import pytest
 
 from serving.plan import Plan, Recall, kind_of, make_plan, recall
-from shield.assessment import Assessment, Level, Turn
+from shield.assessment import Assessment, Finding, Level, Turn
 
 AFTER_FIRST = Recall(replies=1, disclosed=True, offered_faith=True, asked_safety=1, gave_lines=True)
 
@@ -119,7 +119,6 @@ def test_faith_is_offered_to_whom_asks(signals: tuple[str, ...]) -> None:
     [
         (("direct_ideation",), "direct"),
         (("third_party_concern",), "third_party"),
-        (("third_party_concern", "direct_ideation"), "direct"),
         (("act_under_way", "self_harm"), "act_under_way"),
         (("despair", "method_seeking"), "method_seeking"),
         (("self_harm",), "self_harm"),
@@ -138,6 +137,15 @@ def test_a_refusal_of_numbers_holds_until_they_are_asked_for() -> None:
     assert plan("moderate", refused, earlier=same).resources == "none"
     assert plan("high", refused, earlier=same).resources == "live"
     assert plan("moderate", refused, earlier=same, signals=("asks_resources",)).resources == "full"
+
+
+@pytest.mark.parametrize(("own", "theirs", "kind"), [("high", "low", "direct"), ("low", "high", "third_party")])
+def test_the_graver_danger_says_whose_situation_it_is(own: Level, theirs: Level, kind: str) -> None:
+    findings = (
+        Finding("a.b", "direct_ideation", own, 0, 0, 1),
+        Finding("c.d", "third_party_concern", theirs, 0, 0, 1),
+    )
+    assert kind_of(Assessment("high", ("third_party_concern", "direct_ideation"), findings)) == kind
 
 
 def test_recall_reads_only_our_own_turns() -> None:

@@ -3,7 +3,7 @@
 import http.client
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -29,7 +29,7 @@ def _post_on_one(port: int, path: str, data: bytes, count: int) -> None:
     connection.close()
 
 
-def stream_events(port: int, body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], float]]:
+def stream_events(port: int, body: dict[str, Any]) -> Generator[tuple[str, dict[str, Any], float], None, None]:
     """(event, data, seconds since the request) of one streamed answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     data = json.dumps({**body, "stream": True}).encode()
@@ -37,10 +37,12 @@ def stream_events(port: int, body: dict[str, Any]) -> Iterator[tuple[str, dict[s
     connection.request("POST", "/crisis/respond", data, {"content-type": "application/json"})
     response = connection.getresponse()
     name = ""
-    while line := response.readline():
-        text = line.decode().strip()
-        if text.startswith("event:"):
-            name = text[6:].strip()
-        elif text.startswith("data:"):
-            yield name, json.loads(text[5:]), time.perf_counter() - began
-    connection.close()
+    try:
+        while line := response.readline():
+            text = line.decode().strip()
+            if text.startswith("event:"):
+                name = text[6:].strip()
+            elif text.startswith("data:"):
+                yield name, json.loads(text[5:]), time.perf_counter() - began
+    finally:
+        connection.close()

@@ -126,11 +126,8 @@ def measure_path() -> dict[str, Any]:
 
 
 def _event_ms(port: int, prompt: str, wanted: str) -> float:
-    found = 0.0
-    for name, _, seconds in stream_events(port, {"message": prompt, "country": "US"}):
-        if name == wanted and not found:
-            found = seconds * 1000
-    return found
+    with contextlib.closing(stream_events(port, {"message": prompt, "country": "US"})) as events:
+        return next((seconds * 1000 for name, _, seconds in events if name == wanted), 0.0)
 
 
 def _reply(port: int, engine: LlamaEngine, prompt: str) -> Cost:

@@ -22,7 +22,7 @@ _END = re.compile(r"[.!?\n]")
 
 @dataclass(frozen=True, slots=True)
 class LedBackend:
-    """A backend that is led where a person is in crisis and there are leads in the language; else the backend itself."""
+    """A backend that is led where a person is in crisis and there are leads in the language; else as it is."""
 
     inner: Backend
     leads: Mapping[str, Sequence[str]] = field(default_factory=lambda: LEADS)
