@@ -26,10 +26,20 @@ SIGNALS = (
     "religious_harm", "fears_god", "other_faith",
 )  # fmt: skip
 _OF_THE_LAST_TURN = frozenset(SIGNALS[:4]) | {"denies", "affirms"}
+# What the person told about themselves; in danger of minutes the call comes before any of it.
+_ABOUT_THEM = frozenset(SIGNALS[7:])
 _ALSO_WITHOUT_CRISIS = frozenset({"asks_if_human", "insults_bot", "asks_resources", "declines_faith"})
 # Suicide hinted at and not named: a language without its own question for it asks the general one.
 _HINTED = frozenset({"burden", "despair", "self_harm", "farewell", "method_seeking", "unknown"})
 _ABOUT_ONE_REPLY = 1200
+# The answers that danger of minutes changes; "" for none: the call is what the reply is about.
+_IN_MINUTES = {
+    "is_safe": "is_safe_unsure",
+    "declines_resources": "declines_resources_imminent",
+    "denies": "",
+    "denies_unclear": "",
+    "affirms_unclear": "",
+}
 
 Pool = Sequence[str]
 
@@ -189,19 +199,29 @@ class Wording:
         variant: int,
         *,
         level: str = "low",
+        kind: str = "",
         previous: str = "",
         said: str = "",
     ) -> str:
         """One line that answers what the person said or told about themselves, "" when there is none to say.
 
         What stays true for the whole conversation is answered once. `said` is the person's last message: a bare no
-        after several questions is asked about, once, instead of being believed.
+        after several questions is asked about, once, instead of being believed. In danger of minutes nothing is said
+        about their life, no denial is taken as an all-clear, and feeling safe doesn't take the place of the call.
         """
         words, present = self.tongue(language), frozenset(signals)
+        urgent = _minutes(level, kind) or (kind == "medical" and level != "none")
         for signal in SIGNALS:
             if signal not in present or (level == "none" and signal not in _ALSO_WITHOUT_CRISIS):
                 continue
-            pool = words.pool("signal", _answer(words, signal, said, previous))
+            if urgent and signal in _ABOUT_THEM:
+                continue
+            cell = _answer(words, signal, said, previous)
+            if urgent or (cell == "is_safe" and _urged(words, previous)):
+                cell = _IN_MINUTES.get(cell, cell)
+            elif level == "high" and cell == "declines_resources":
+                cell = "declines_resources_high"
+            pool = words.pool("signal", cell)
             if pool and (signal in _OF_THE_LAST_TURN or not any(_used(line, previous) for line in pool)):
                 return choose(pool, variant, previous)
         return ""
@@ -275,6 +295,14 @@ def _answer(words: Tongue, signal: str, said: str, previous: str) -> str:
     if len(asked) > 1 and not any(_used(line, previous) for line in words.pool("signal", check)):
         return check
     return "not_safe" if signal == "denies" else "is_safe" if len(asked) == 1 else signal
+
+
+def _urged(words: Tongue, previous: str) -> bool:
+    """Whether our last reply told them to call the emergency number at once."""
+    last = recognise.plain(_last_reply(previous))
+    urgent = [*words.tables["urgent"].values(), *words.tables.get("urgent_later", {}).values()]
+    pieces = [recognise.plain(max(line.split("{emergency}"), key=len)).strip() for pool in urgent for line in pool]
+    return any(piece in last for piece in pieces if len(piece) > len("please call"))
 
 
 def _last_reply(previous: str) -> str:
