@@ -25,7 +25,9 @@ class OwnWords:
         """Our first words. They wait for no model, and they carry the safety question where it is due."""
         answer = self._answer()
         parts = [answer, self._hearing(answered=bool(answer)), self._next_question()]
-        if self.assessment.level == "imminent":  # nothing stands before the call for help
+        if (
+            self.plan.ask_safety or self.assessment.level == "imminent"
+        ):  # nothing delays the question or the call for help
             parts[:2] = parts[1], parts[0]
         said = ""
         for part in parts:

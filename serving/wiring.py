@@ -82,7 +82,7 @@ def build_responder(
 
 
 def demo_settings(settings: Settings) -> Settings:
-    """The settings with the embedded demo model as the whole chain, and with time for a small machine to read a prompt."""
+    """The settings with the embedded demo model as the whole chain, and with time for a small machine to read."""
     entry = LlamaEntry(engine="llama_cpp", name="demo", model=DEMO_MODEL, context=4096)
     reply = settings.reply.model_copy(
         update={"first_text_s": max(8.0, settings.reply.first_text_s), "between_s": max(6.0, settings.reply.between_s)}

@@ -230,3 +230,10 @@ def test_whatever_is_sent_is_answered_with_resources_and_never_breaks(path, raw)
     body = response.json()
     assert response.status_code in {200, 400, 422}
     assert body.get("resources") or body["crisis"]["resources"]
+
+
+def test_a_byte_order_mark_costs_nobody_an_answer() -> None:
+    from serving.http.body import parse
+    from serving.http.schemas import AssessBody
+
+    assert parse(AssessBody, b'\xef\xbb\xbf{"text": "hello"}').text == "hello"

@@ -260,7 +260,9 @@ async def test_closing_leaves_no_process_and_no_answer() -> None:
     await anext(stream)
     await engine.close()
     with pytest.raises(BackendUnavailable, match="closed"):
-        await asyncio.wait_for(anext(stream), 5)
+        async with asyncio.timeout(5):
+            async for _ in stream:  # what had arrived before the end may still be read
+                pass
     assert not alive(pid)
     with pytest.raises(BackendUnavailable, match="closed"):
         await say(engine, ask())

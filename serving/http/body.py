@@ -40,7 +40,7 @@ async def read(scope: Scope, receive: Receive, *, limit: int, deadline_s: float)
 def parse(model: type[Model], raw: bytes) -> Model:
     """The body as a model. Raises Problem 400 (not JSON) or 422 (JSON of another shape)."""
     try:
-        return model.model_validate_json(raw)
+        return model.model_validate_json(raw.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
         return _second_look(model, raw, error)
 
