@@ -89,6 +89,7 @@ class OwnWords:
             language=self.scene.language,
             variant=self.plan.variant,
             level=self.assessment.level,
+            kind=self.plan.kind,
             previous=said_by_us(self.scene.turns),
             said=self.scene.user,
         )
