@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from safety_filter.helplines import Resources
-
 from serving.backend import Backend
 from serving.chain import Kept, Moved
 from serving.conversation import Conversation
