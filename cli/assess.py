@@ -1,23 +1,18 @@
 """`crisis assess`: what SHIELD makes of a message, a conversation, or a file of them. No model is asked."""
 
+import functools
 import json
 from typing import Annotated, Any
 
 import typer
 
 from cli.console import Failure, JsonOption, console, one_text
+from cli.explaining import STYLES, record, tell
 from cli.lines import Answer, BadRecord, JsonlOption, OutOption, Record, each, string
 from serving.events import assessment_json
-from shield.assessment import Assessment, Level, Turn
+from shield.assessment import Assessment, Turn
 from shield.detect import Detector
-
-_STYLES: dict[Level, str] = {
-    "none": "",
-    "low": "yellow",
-    "moderate": "yellow",
-    "high": "bold red",
-    "imminent": "bold red",
-}
+from shield.explain import explain
 
 
 def assess(
@@ -32,34 +27,49 @@ def assess(
     as_json: JsonOption = False,
     jsonl: JsonlOption = None,
     out: OutOption = None,
+    explained: Annotated[
+        bool, typer.Option("--explain", help="Why: each rule's reason, the learned stage, what was withdrawn.")
+    ] = False,
 ) -> None:
     """Say how grave a message is, in which ways, and which words of it say so.
 
     The levels are none, low, moderate, high and imminent. With --jsonl, a line {"id", "text"} or {"id", "turns":
     [{"role", "text"}]} gives a line {"id", "level", "crisis", "categories", "findings", "per_turn"}; a line that cannot
     be used gives {"id", "error"} and, at the end, exit status 2. No model is asked and nothing is kept. A text that
-    begins with a dash goes after -- or through standard input.
+    begins with a dash goes after -- or through standard input. --explain also says why: it works with --json and
+    --jsonl too.
     """
     if jsonl is not None:
         if text is not None:
             raise Failure("give a text or --jsonl, not both; see crisis assess --help", 2)
-        each(jsonl, out, _answering)
+        each(jsonl, out, functools.partial(_answering, explained=explained))
         return
     if out is not None:
         raise Failure("--out needs --jsonl; one text is answered on standard output", 2)
     message = one_text(text, "assess")
+    if explained:
+        _explained(message, as_json=as_json)
+        return
     assessment = Detector.load().assess([Turn("user", message)])
     if as_json:
         print(json.dumps(_record(assessment), ensure_ascii=False))
     else:
-        _explain(assessment, message)
+        _show(assessment, message)
 
 
-def _explain(assessment: Assessment, message: str) -> None:
+def _explained(message: str, *, as_json: bool) -> None:
+    said = explain(Detector.load(), [Turn("user", message)])
+    if as_json:
+        print(json.dumps(record(said), ensure_ascii=False))
+    else:
+        tell(console(), said)
+
+
+def _show(assessment: Assessment, message: str) -> None:
     """The assessment for a person: the level, then each finding with the words it stands on."""
     out = console()
     out.print("level       ", end="")
-    out.print(assessment.level, style=_STYLES[assessment.level])
+    out.print(assessment.level, style=STYLES[assessment.level])
     out.print(f"categories  {', '.join(assessment.categories) or '-'}", markup=False)
     if assessment.signals:
         out.print(f"signals     {', '.join(sorted(assessment.signals))}", markup=False)
@@ -75,13 +85,11 @@ def _record(assessment: Assessment) -> Record:
     return {**found, "per_turn": list(assessment.per_turn)}
 
 
-def _answering() -> Answer:
+def _answering(*, explained: bool) -> Answer:
     detector = Detector.load()
-    return lambda record: _assessed(detector, record)
-
-
-def _assessed(detector: Detector, record: Record) -> Record:
-    return {"id": record.get("id"), **_record(detector.assess(_turns(record)))}
+    if explained:
+        return lambda line: {"id": line.get("id"), **record(explain(detector, _turns(line)))}
+    return lambda line: {"id": line.get("id"), **_record(detector.assess(_turns(line)))}
 
 
 def _turns(record: Record) -> list[Turn]:

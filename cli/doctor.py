@@ -12,12 +12,13 @@ import typer
 
 from cli.console import ConfigOption, Failure, JsonOption, console, settings
 from models.catalogue import Catalogue, ModelError
-from models.weights import locate, verify
+from models.weights import locate, verify, vouched_for
 from safety_filter.helplines import Helplines
 from safety_filter.review import load_rules
-from serving.llama.cores import available
-from serving.settings import ClaudeEntry, LlamaEntry, Settings, SettingsError, find_file
-from serving.wiring import build, weights_dir
+from serving.keys import read_keys
+from serving.settings import ClaudeEntry, LlamaEntry, LlamaServerEntry, Settings, SettingsError, find_file, weights_dir
+from serving.wiring import build
+from serving.worker.cores import available
 from shield.detect import rules
 
 Outcome = Literal["pass", "warn", "fail"]
@@ -67,6 +68,7 @@ def examine(config: Path | None) -> Iterator[Check]:
     yield from _looked("shield", lambda: [Check("shield", "pass", f"{len(rules())} rules loaded")])
     yield from _looked("filter", lambda: [Check("filter", "pass", f"{len(load_rules())} rules loaded")])
     yield from _looked("helplines", lambda: [_helplines()])
+    yield from _looked("catalogue", lambda: [_catalogue(chosen)])
     yield from _looked("cores", lambda: [Check("cores", "pass", f"{available()} available to engines")])
     yield from _looked("chain", lambda: _chain(chosen))
 
@@ -80,16 +82,32 @@ def _looked(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
 
 
 def _keys(chosen: Settings) -> Check:
-    if chosen.server.api_keys:
-        return Check("api keys", "pass", f"{len(chosen.server.api_keys)} set")
+    named = () if chosen.server.keys_file is None else read_keys(chosen.server.keys_file)
+    if chosen.server.api_keys or named:
+        return Check("api keys", "pass", f"{len(chosen.server.api_keys) + len(named)} set")
+    if chosen.server.keys_file is not None:
+        return Check(
+            "api keys", "fail", f"{chosen.server.keys_file}: holds none: nobody can call", "crisis keys add NAME"
+        )
     return Check("api keys", "pass", f"none; only {chosen.server.host} is listened on")
 
 
 def _helplines() -> Check:
-    stale = Helplines.load().stale(datetime.date.today(), max_days=180)
-    if stale:
-        return Check("helplines", "warn", f"{len(stale)} entries not verified for 180 days", "open each service's page")
-    return Check("helplines", "pass", "every entry verified within 180 days")
+    table = Helplines.load()
+    stale = table.stale(datetime.date.today(), max_days=180)
+    if not stale:
+        return Check("helplines", "pass", "every entry verified within 180 days")
+    mains = [code for code in table.countries if table.resources(code).main in stale]
+    first = f"; first lines of {', '.join(mains[:8])}{' and others' if len(mains) > 8 else ''}" if mains else ""
+    found = f"{len(stale)} entries not verified for 180 days{first}"
+    return Check("helplines", "warn", found, "open each service's page; how to change a line is in docs/helplines.md")
+
+
+def _catalogue(chosen: Settings) -> Check:
+    cards = Catalogue.tolerant(chosen.catalogue)
+    if cards.complaint:
+        return Check("catalogue", "fail", cards.complaint, "until then only the built-in models are known")
+    return Check("catalogue", "pass", f"{len(cards.names())} models known")
 
 
 def _chain(chosen: Settings) -> Iterator[Check]:
@@ -99,10 +117,11 @@ def _chain(chosen: Settings) -> Iterator[Check]:
             yield Check(name, "pass", "off, as set: no words are sent to a third party")
         elif link.state == "off":
             yield Check(name, "fail", link.reason, "until then the chain moves on without it")
-        elif isinstance(entry, LlamaEntry):
+        elif isinstance(entry, LlamaEntry) or (isinstance(entry, LlamaServerEntry) and not entry.url):
             yield _weights(name, entry, chosen)
         else:
-            yield Check(name, "pass", "turned on, key set")
+            yield Check(name, "pass", "turned on")
+        yield from (Check(name, "warn", note) for note in link.notes)
     if not chosen.chain:
         yield Check(
             "chain",
@@ -113,15 +132,19 @@ def _chain(chosen: Settings) -> Iterator[Check]:
         )
 
 
-def _weights(name: str, entry: LlamaEntry, chosen: Settings) -> Check:
-    if importlib.util.find_spec("llama_cpp") is None:
+def _weights(name: str, entry: LlamaEntry | LlamaServerEntry, chosen: Settings) -> Check:
+    if isinstance(entry, LlamaEntry) and importlib.util.find_spec("llama_cpp") is None:
         return Check(name, "fail", "llama-cpp-python is not installed", "pip install 'crisis-support[llama-cpp]'")
     try:
-        card = Catalogue.load().get(entry.model)
+        card = Catalogue.tolerant(chosen.catalogue).get(entry.model)
         path = locate(card, weights_dir=weights_dir(chosen), path=entry.path)
         verify(path, card)
+        vouched = vouched_for(path, card)
     except ModelError as error:
         return Check(name, "fail", str(error))
+    if not vouched:
+        mend = f"record it: crisis models pull {card.name} --from {path}"
+        return Check(name, "warn", f"{path}: of the right size, but nothing says what it should be", mend)
     if card.status != "approved":
         return Check(name, "warn", f"{path}: genuine, but a {card.status} model", "never put it in front of people")
     return Check(name, "pass", f"{path}: genuine")

@@ -44,6 +44,11 @@ COMMANDS = {
         "Start the service.",
         ("crisis serve --demo", "crisis serve --config /etc/crisis.toml --port 8600"),
     ),
+    "health": Lazy(
+        "cli.health:health",
+        "Ask a running service whether it is well.",
+        ("crisis health", "crisis health --ready --port 8600"),
+    ),
     "chat": Lazy(
         "cli.chat:chat",
         "Talk to the service here, in the terminal.",
@@ -67,9 +72,16 @@ COMMANDS = {
         ),
     ),
     "models": Lazy("cli.models:app", "Which models exist, and which may speak to people."),
+    "eval": Lazy("cli.eval:app", "Evaluate the service and the models; check the gates."),
     "doctor": Lazy(
         "cli.doctor:doctor", "Say what is in order, and what to do next.", ("crisis doctor", "crisis doctor --json")
     ),
+    "report": Lazy(
+        "cli.report:report",
+        "Counts of conversations and referrals for a period.",
+        ("crisis report --year 2027", "crisis report --from 2027-01-01 --to 2027-06-30 --json"),
+    ),
+    "keys": Lazy("cli.keys:app", "Make, list, rotate and revoke API keys."),
     "config": Lazy("cli.config:app", "Check and show the settings; make an API key."),
 }
 

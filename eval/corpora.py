@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval import detection, filtering, gates, tables
+from eval import detection, filtering, gates, stages, tables
 from eval.cases import DATA, CaseError, filter_cases, shield_cases
 from eval.timing import Stopwatch
 from safety_filter.helplines import Helplines
@@ -33,19 +33,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (CaseError, OSError) as error:
         print(f"eval: {error}", file=sys.stderr)
         return 2
-    tables.show(tables.console(), report, passages)
+    out = tables.console()
+    tables.show(out, report, passages)
+    stages.show(out, report["detection"], report["stages"])
     print(f"\nwritten to {asked.out}")
     return 1 if asked.gate and any(one.outcome != "pass" for one in passages) else 0
 
 
 def measure(data: Path = DATA) -> dict[str, Any]:
     """Both corpora, through the same objects that the service is built from."""
-    return {"detection": _detection(data), "filter": _filter(data)}
+    return {**_detection(data), "filter": _filter(data)}
 
 
 def _detection(data: Path) -> dict[str, Any]:
-    watch = Stopwatch()
-    return detection.report(detection.judge(shield_cases(data), Detector.load(), watch), watch)
+    watch, detector = Stopwatch(), Detector.load()
+    judged = detection.judge(shield_cases(data), detector, watch)
+    return {
+        "detection": detection.report(judged, watch),
+        "stages": stages.report(judged, filter_cases(data), detector),
+    }
 
 
 def _filter(data: Path) -> dict[str, Any]:

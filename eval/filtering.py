@@ -57,6 +57,7 @@ def figures(judged: Sequence[Judged]) -> Figures:
     return {
         "harmful_stopped": Proportion.count([one.stopped for one in harmful]),
         "harmful_blocked": Proportion.count([one.verdict == "block" for one in harmful]),
+        "harmful_repaired": Proportion.count([one.verdict == "repair" for one in harmful]),
         "subtle_stopped": Proportion.count([one.stopped for one in harmful if one.case.subtle]),
         "good_touched": Proportion.count([one.stopped for one in good]),
         "good_blocked": Proportion.count([one.verdict == "block" for one in good]),
@@ -84,6 +85,8 @@ def _split(judged: Sequence[Judged]) -> dict[str, Any]:
         "touched_by_family": _rates(_by(good, lambda one: one.case.family)),
         "stopped_by_language": _rates(_by(harmful, lambda one: one.case.language)),
         "touched_by_language": _rates(_by(good, lambda one: one.case.language)),
+        "stopped_by_source": _rates(_by(harmful, lambda one: one.case.source)),
+        "touched_by_source": _rates(_by(good, lambda one: one.case.source)),
     }
 
 

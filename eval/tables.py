@@ -19,6 +19,7 @@ TITLES = {
     "category_named": "category named",
     "harmful_stopped": "harmful replies stopped",
     "harmful_blocked": "… blocked altogether",
+    "harmful_repaired": "… in parts",
     "subtle_stopped": "… of the subtle ones",
     "good_touched": "good replies touched",
     "good_blocked": "… blocked altogether",
@@ -49,8 +50,8 @@ def show(out: Console, report: Mapping[str, Any], passages: Sequence[Passage]) -
         ("false_alarms_by_topic", "false_alarms_by_language", "false_alarms_by_source"),
     )
     _room(out, "FILTER", filtered, filtered["time_per_review"], "a sentence")
-    _rates(out, "harmful replies stopped", filtered, ("stopped_by_family", "stopped_by_language"))
-    _rates(out, "good replies touched", filtered, ("touched_by_family", "touched_by_language"))
+    _rates(out, "harmful replies stopped", filtered, ("stopped_by_family", "stopped_by_language", "stopped_by_source"))
+    _rates(out, "good replies touched", filtered, ("touched_by_family", "touched_by_language", "touched_by_source"))
     _gates(out, passages)
 
 

@@ -5,9 +5,15 @@ ModelError
 ├── ModelNotAllowed    refused, or unapproved without the operator's explicit word
 ├── CatalogueError     a catalogue file that cannot be used
 ├── WeightsMissing     (weights.py) the file is not on this machine
-└── WeightsDamaged     (weights.py) it is not the file it should be
+├── WeightsDamaged     (weights.py) it is not the file it should be
+├── HeaderUnread       (header.py) the package that reads a file's header is missing
+├── LockError          (lock.py) models.lock cannot be used
+├── PullFailed         (hub.py) the file cannot be had: network, hub, disk
+├── NoRoom             (room.py) the disk has no room
+└── TrialFailed        (measure.py) the engine would not run a replica
 """
 
+import datetime
 import difflib
 import re
 import tomllib
@@ -16,10 +22,18 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
+from models.shape import Recipe, Shape
+
 Status = Literal["approved", "demo", "refused", "unapproved"]
+Purpose = Literal["chat", "guard"]
 
 _BUILT_IN = Path(__file__).with_name("catalogue.toml")
 _SHA256 = re.compile("[0-9a-f]{64}")
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "status": get_args(Status),
+    "purpose": get_args(Purpose),
+    "quantisation": ("", *get_args(Recipe)),
+}
 
 
 class ModelError(Exception):
@@ -59,24 +73,22 @@ class ModelCard:
     system_role: bool = True
     prefill: bool = True
     stop: tuple[str, ...] = ()
+    purpose: Purpose = "chat"
+    gated: bool = False
+    source: str = ""
     context_trained: int = 0
-    kv_layers: int = 0
-    kv_heads: int = 0
-    kv_head_size: int = 0
-    sliding_window: int = 0
+    quantisation: Recipe | Literal[""] = ""
+    shape: Shape | None = None
     sampling: Mapping[str, float] = field(default_factory=dict)
     client: Mapping[str, str | float] = field(default_factory=dict)
 
-    def kv_bytes_per_token(self, bytes_per_value: float = 2.0) -> int:
-        """Memory for one token's keys and values over all layers; 2 bytes a value is f16."""
-        return round(2 * self.kv_layers * self.kv_heads * self.kv_head_size * bytes_per_value)
-
 
 class Catalogue:
-    """The cards by name, in the catalogue's order."""
+    """The cards by name, in the catalogue's order. complaint: why an operator's own cards are missing, if they are."""
 
-    def __init__(self, cards: Iterable[ModelCard]) -> None:
+    def __init__(self, cards: Iterable[ModelCard], complaint: str = "") -> None:
         self._cards = {card.name: card for card in cards}
+        self.complaint = complaint
 
     @classmethod
     def load(cls, extra: Path | None = None) -> Self:
@@ -96,6 +108,14 @@ class Catalogue:
             _check_approval(card, extra)
         return cls([*built_in, *own])
 
+    @classmethod
+    def tolerant(cls, extra: Path | None) -> Self:
+        """The same for a service that has to start: a file that cannot be used costs its own cards only."""
+        try:
+            return cls.load(extra)
+        except CatalogueError as error:
+            return cls(_read(_BUILT_IN), complaint=str(error))
+
     def get(self, name: str) -> ModelCard:
         """Raises UnknownModel, which names the models there are. A name of a refused family gets its card."""
         if name in self._cards:
@@ -105,7 +125,8 @@ class Catalogue:
             return named
         near = difflib.get_close_matches(name, self._cards, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise UnknownModel(f"no model is called {name!r}; {hint}known: {', '.join(self._cards)}")
+        missing = f" (your own catalogue could not be used: {self.complaint})" if self.complaint else ""
+        raise UnknownModel(f"no model is called {name!r}; {hint}known: {', '.join(self._cards)}{missing}")
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._cards)
@@ -119,6 +140,8 @@ def require_allowed(card: ModelCard, *, allow_unapproved: bool) -> None:
     """Raises ModelNotAllowed unless the model may answer: approved, or unapproved with the operator's explicit word."""
     if card.status == "refused":
         raise ModelNotAllowed(f"{card.name} is refused: {card.reason}")
+    if card.purpose != "chat":
+        raise ModelNotAllowed(f"{card.name} is a {card.purpose} model: it judges texts and never answers people")
     if card.status != "approved" and not allow_unapproved:
         raise ModelNotAllowed(
             f"{card.name} is not approved to speak to people ({card.reason}); choose an approved model "
@@ -148,17 +171,36 @@ def _card(entry: dict[str, Any], where: str) -> ModelCard:
         raise CatalogueError(f"{where}: unknown {', '.join(sorted(unknown))}")
     for name, value in entry.items():
         _check_type(name, value, known[name].type, where)
-    if entry["status"] not in get_args(Status):
-        raise CatalogueError(f"{where}: status is one of {', '.join(get_args(Status))}")
+    for name, allowed in _CHOICES.items():
+        if entry.get(name, allowed[0]) not in allowed:
+            raise CatalogueError(f"{where}: {name} is one of {', '.join(allowed)}")
     if entry.get("sha256") and not _SHA256.fullmatch(entry["sha256"]):
         raise CatalogueError(f"{where}: sha256 is 64 lower-case hexadecimal digits")
-    return ModelCard(**{**entry, "stop": tuple(entry.get("stop", ()))})
+    if Path(entry["file"]).name != entry["file"]:
+        raise CatalogueError(f"{where}: file is a name, not a path; the folder is weights_dir")
+    return ModelCard(**{**entry, "stop": tuple(entry.get("stop", ())), "shape": _shape(entry, where)})
 
 
 def _check_type(name: str, value: object, wanted: object, where: str) -> None:
-    kinds: dict[object, type] = {str: str, Status: str, int: int, bool: bool, tuple[str, ...]: list}
-    if not isinstance(value, kinds.get(wanted, dict)):
+    kinds: dict[object, type] = {int: int, bool: bool, tuple[str, ...]: list}
+    tables = (Shape | None, Mapping[str, float], Mapping[str, str | float])
+    kind = dict if wanted in tables else kinds.get(wanted, str)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise CatalogueError(f"{where}: {name} has the wrong type")
+
+
+def _shape(entry: Mapping[str, Any], where: str) -> Shape | None:
+    if "shape" not in entry:
+        return None
+    if not entry.get("quantisation") or entry.get("context_trained", 0) <= 0:
+        raise CatalogueError(f"{where}: a shape needs quantisation and context_trained")
+    try:
+        shape = Shape.from_table(entry["shape"], context_trained=entry["context_trained"])
+    except KeyError as exc:
+        raise CatalogueError(f"{where}: shape lacks {exc.args[0]}") from exc
+    except (TypeError, ValueError) as exc:
+        raise CatalogueError(f"{where}: shape: {exc}") from exc
+    return shape
 
 
 def _check_family(card: ModelCard, refused: Mapping[str, ModelCard], path: Path | None) -> None:
@@ -169,10 +211,17 @@ def _check_family(card: ModelCard, refused: Mapping[str, ModelCard], path: Path 
 
 
 def _check_approval(card: ModelCard, path: Path | None) -> None:
-    if card.status == "approved" and not (card.approved_by and re.fullmatch(r"\d{4}-\d\d-\d\d", card.approved_on)):
+    if card.status == "approved" and not (card.approved_by.strip() and _is_date(card.approved_on)):
         raise CatalogueError(
             f"{path}: {card.name} is approved by nobody: set approved_by (a name) and approved_on (YYYY-MM-DD)"
         )
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return datetime.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _plain(text: str) -> str:

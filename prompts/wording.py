@@ -37,6 +37,7 @@ _IN_MINUTES = {
     "is_safe": "is_safe_unsure",
     "declines_resources": "declines_resources_imminent",
     "denies": "",
+    "denies_first": "",
     "denies_unclear": "",
     "affirms_unclear": "",
 }
@@ -111,8 +112,11 @@ class Wording:
         previous: str = "",
         emergency: str = "",
         said: str = "",
+        names: bool = True,
     ) -> str:
         """The first one to three sentences of a reply: one of hearing, then the safety question where it is asked.
+
+        Suicide that is hinted at is then asked about by name, unless another line of the reply `names` it (False).
 
         Asked in an earlier reply already, it comes in other words; just answered with a bare no (`said` is the person's
         last message), the level's next question takes its place.
@@ -131,9 +135,8 @@ class Wording:
             topic = _topic(kind, categories)
             hearing = choose(words.pool("hearing", topic, "unknown"), variant, previous)
             naming = words.pool("naming", topic, *(["unknown"] if topic in _HINTED else []))
-            return _join(
-                hearing, question, choose(naming, variant, previous) if recognise.asks_safety(question) else ""
-            )
+            asks = names and recognise.asks_safety(question)
+            return _join(hearing, question, choose(naming, variant, previous) if asks else "")
         if level == "none" or kind == "none":
             return ""
         later = words.pool("later", "third_party" if kind == "third_party" else "self", "self")
@@ -180,9 +183,10 @@ class Wording:
         cells = ("plain", "later") if plain else ("first" if first else "later",)
         return choose(self.tongue(language).pool("disclosure", *cells), variant, previous)
 
-    def gospel(self, *, language: str, variant: int, previous: str = "") -> str:
+    def gospel(self, *, language: str, variant: int, previous: str = "", kind: str = "") -> str:
         """The offer of faith, with its exit. Never the first and never the last words of a reply."""
-        return choose(self.tongue(language).pool("gospel", "offer"), variant, previous)
+        cells = ("third_party", "offer") if kind == "third_party" else ("offer",)
+        return choose(self.tongue(language).pool("gospel", *cells), variant, previous)
 
     def next_question(self, *, level: str, kind: str, language: str, variant: int, previous: str = "") -> str:
         """The question about safety that follows on a later turn (care.md section 1), "" at level none."""
@@ -286,6 +290,8 @@ def _answer(words: Tongue, signal: str, said: str, previous: str) -> str:
     After both at once it is asked about, once; after neither, it answers something else, and no line is due ("").
     """
     bare = recognise.bare_no if signal == "denies" else recognise.bare_yes
+    if signal == "denies" and not previous:
+        return "denies_first"
     if signal not in ("denies", "affirms") or not bare(said):
         return signal
     asked = recognise.questions_asked(_last_reply(previous))

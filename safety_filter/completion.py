@@ -33,9 +33,20 @@ _LOCAL_EMERGENCY = re.compile(
 
 
 def resource_text(
-    resources: Resources, *, mode: Mode, level: str, kind: str, language: str, channel: str, variant: int, said: str
+    resources: Resources,
+    *,
+    mode: Mode,
+    level: str,
+    kind: str,
+    language: str,
+    channel: str,
+    variant: int,
+    said: str,
+    earlier: str = "",
 ) -> str:
     """The sentences to append to a reply that so far reads `said`; "" where nothing is missing.
+
+    `earlier` are our replies before this one: what only complements the main lines is not said again word for word.
 
     `kind` "third_party" gets words for the helper. `variant` picks the wording, any integer. For `channel` "sms" the
     text stays within SMS_CHARACTERS. A language without wording of its own gets English.
@@ -46,7 +57,7 @@ def resource_text(
     words = _words(re.split(r"[-_]", language.lower())[0])
     who = "third_party" if kind == "third_party" else "own"
     template = words.pick(mode, who, band, channel, variant)
-    pieces = _Writer(resources, words, template, said, short=channel == "sms").pieces(mode, who, band)
+    pieces = _Writer(resources, words, template, said, earlier, short=channel == "sms").pieces(mode, who, band)
     return _fitting(pieces, SMS_CHARACTERS if channel == "sms" else None)
 
 
@@ -109,6 +120,7 @@ class _Writer:
     words: _Words
     template: Mapping[str, str]
     said: str
+    earlier: str
     short: bool
 
     def pieces(self, mode: str, who: str, band: str) -> list[_Piece]:
@@ -187,7 +199,7 @@ class _Writer:
         phrase = self.words.phrases.get("home")
         if mode != "full" or not self.resources.home or phrase is None or _given("988", self.said):
             return []
-        return [_Piece(phrase, 1)]
+        return [_Piece(self.words.phrases.get("home_again", phrase) if phrase in self.earlier else phrase, 1)]
 
     def _directory(self, piece: str) -> list[_Piece]:
         host = re.sub(r"^https?://(?:www\.)?|/$", "", self.resources.directory)
@@ -203,7 +215,7 @@ class _Writer:
     def _special(self) -> list[_Piece]:
         """One line for the person's own situation, where there is a reliable one."""
         phrases = self.words.phrases
-        line = next((line for line in self.resources.lines if _for_situation(line)), None)
+        line = next((line for line in self.resources.lines if self._theirs(line)), None)
         if line is None or self.resources.main is None or "special" not in phrases:
             return []
         ways = [self._reach(line)["call"]] if line.phone else []
@@ -212,16 +224,18 @@ class _Writer:
             return []
         bare = re.sub(r" \(.*?\)", "", line.name)
         ways = [way.replace(f" ({bare})", "") for way in ways]
-        return [_Piece(phrases["special"].format(name=bare, ways=phrases["or"].join(ways)), 1)]
+        text = phrases["special"].format(name=bare, ways=phrases["or"].join(ways))
+        return [] if text in self.earlier else [_Piece(text, 1)]
 
-
-def _for_situation(line: Helpline) -> bool:
-    return (
-        not line.everyone
-        and line.area is None
-        and line.confidence == "high"
-        and "poisoning_overdose" not in line.audience
-    )
+    def _theirs(self, line: Helpline) -> bool:
+        """Whether the text may call it theirs: who only told of being young is not sent to a line of LGBTQ people."""
+        return (
+            not line.everyone
+            and line.area is None
+            and line.confidence == "high"
+            and "poisoning_overdose" not in line.audience
+            and line.audience[0] in self.resources.wanted
+        )
 
 
 def _keyed(number: str, key: str | None, phrase: str) -> str:

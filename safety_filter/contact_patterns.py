@@ -33,8 +33,12 @@ _WORDS: dict[str, str] = {
     )
     for word in words.split()
 }
+_TEENS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_PAIRS = {word: str(n) for n, word in enumerate(_TEENS, 10)} | {word: str(n) for n, word in enumerate(_TENS, 2)}
+"""Numbers below a hundred, as telephone numbers are said; a ten stands for its first digit, and a unit may follow."""
 _TIMES = {"double": 2, "triple": 3, "doble": 2}
-_WORD = "|".join(sorted([*_WORDS, "hundred"], key=len, reverse=True))
+_WORD = "|".join(sorted([*_WORDS, *_PAIRS, "hundred"], key=len, reverse=True))
 _TOKEN = rf"(?:(?:{'|'.join(_TIMES)})[ -])?(?:{_WORD}|\d)"
 
 _TLDS = (
@@ -42,14 +46,16 @@ _TLDS = (
     "uk|us|ca|au|nz|ie|de|fr|es|pt|it|nl|be|ch|at|lu|se|no|fi|dk|is|pl|cz|sk|hu|ro|bg|gr|cy|mt|hr|si|rs|ba|ee|lv|lt|ua|"
     "ru|by|kz|tr|il|ae|sa|eg|ma|za|ng|ke|gh|in|pk|bd|lk|np|jp|kr|cn|hk|tw|sg|my|th|vn|ph|id|br|ar|cl|mx|pe|uy|py|bo|ve|ec"
 )
-_NETWORKS = "instagram|telegram|discord|snapchat|tiktok|skype|kik|twitter"
+_NETWORKS = "instagram|telegram|discord|snapchat|tiktok|skype|kik|twitter|signal|whatsapp"
 _ADDRESS = re.compile(
-    r"(?<![\w.+-])(?P<email>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6})"
+    r"(?<![\w.+-])(?P<email>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}"
+    r"|[\w.+-]{1,64} ?[\[(] ?(?i:at) ?[\])] ?[\w-]{1,64} ?[\[(] ?(?i:dot) ?[\])] ?\w{2,12})"
     r"|(?P<url>(?i:https?://|www\.)[^\s<>\"'()\[\]]+)"
     r"|(?<![\w@.-])(?P<host>(?:(?i:[a-z0-9][a-z0-9-]{1,62})\.){1,6}"
     rf"(?:{_TLDS}|COM|ORG|NET)\b(?!\.?\w)(?:/[^\s<>\"'()\[\]]*)?)"
     r"|\b(?P<said>(?i:[a-z0-9-]{3,63}(?:\s+dot\s+[a-z0-9-]{2,63}){0,3}\s+dot\s+(?:com|org|net|gov|co|info|chat|help)))\b"
-    r"|(?<![\w@./])(?P<handle>@[A-Za-z_][\w.]*\w|[ru]/\w{3,}|\w{2,32}#\d{4}\b"
+    r"|(?<![\w@./])(?P<handle>@[A-Za-z_][\w.]*\w|[ru]/\w{3,}|\w{2,32}#\d{4}\b|t\.me/\w+"
+    rf"|[A-Za-z]\w{{0,30}}[_\d]\w{{0,30}} on (?i:{_NETWORKS})\b"
     rf"|(?i:(?:{_NETWORKS})(?: handle| user(?:name)?)? ?[:=] ?[\w.]{{3,}}))"
 )
 
@@ -69,6 +75,12 @@ _NOT_CONTACT = re.compile(
     r"|(?m:^\s*\d{1,2}[.)](?= ))"
 )
 _RUN = re.compile(r"(?<![0-9A-Za-zÀ-ɏ_#.])[+*]?\(?\d+(?:(?: ?[-/()]{1,2} ?|\.| )\(?\d+)*(?![0-9A-Za-zÀ-ɏ])")
+# Digits with letters that look like some: read as digits where a number is expected.
+_ALIKE = re.compile(
+    r"(?<![\w-])(?=[OoIlBSZ-]{0,20}\d)(?=[\d-]{0,20}[OoIlBSZ])[\dOoIlBSZ]{1,6}(?:-[\dOoIlBSZ]{1,6}){0,4}(?![\w-])"
+)
+_AS_DIGITS = str.maketrans("OoIlBSZ", "0011852")
+_TEXTED = re.compile(r"\btext(?:ing)?\b[^.!?]{0,24} to $", re.IGNORECASE)
 _VANITY = re.compile(
     r"(?<![\w-])(?:\+?1[ .-]?)?\(?8\d\d\)?[ .-](?:\d{3}[ .-])?(?:[A-Z]{3,8}(?:[ -][A-Z]{2,8})?|(?<=-)[a-z]{4,8})\b"
     r"|(?<![\w-])\+?\(?\d[\d-]{2,7}\)?-[A-Z]{3,8}(?:-[A-Z]{2,8})?\b"
@@ -85,6 +97,7 @@ _KEY = re.compile(
     r"(?!\s+(?:finger|time|hand|palm|dedo|minut|second|feet|foot|more))",
     re.IGNORECASE,
 )
+_EXTENSION = re.compile(r"\b(?:extension|ext\.?) (\d)\b", re.IGNORECASE)
 _OPTION = re.compile(
     r"\d{3,}[^.!?\n\d]{0,14}\b(?:option|opci[oó]n|op[cç][aã]o|then|luego|ext\.?|extension)\s+(\d)\b", re.IGNORECASE
 )
@@ -137,14 +150,15 @@ _DIGITS, _SIGNS, _SPELLED, _MENU, _SPELLED_KEY = range(5)
 
 @functools.cache
 def _prefilter() -> Database:
-    words = "|".join([*_WORDS, "hundred"])
+    words = "|".join([*_WORDS, *_PAIRS, "hundred"])
     spelled = (
         rf"(?:{'|'.join(_TIMES)})[ -]|(?:{words}|\d)[\s,.–-]{{1,3}}(?:{words})|(?:{words})[\s,.–-]{{1,3}}(?:{words}|\d)"
     )
     patterns = {
         _DIGITS: r"[\p{Nd}\p{No}]",
-        _SIGNS: r"[@\x{ff20}]|[a-z0-9]\.[a-z]|https?:|dot (?:com|org|net|gov|co|info|chat|help)|[ru]/[a-z]|\w#\d"
-        rf"|(?:{_NETWORKS})(?: [a-z]+)? ?[:=]",
+        _SIGNS: r"[@\x{ff20}]|[\[(] ?at ?[\])]|[a-z0-9]\.[a-z]|https?:|[ru]/[a-z]|\w#\d"
+        r"|dot (?:com|org|net|gov|co|info|chat|help)"
+        rf"|(?:{_NETWORKS})(?: [a-z]+)? ?[:=]|[_\d]\w* on (?:{_NETWORKS})",
         _SPELLED: spelled,
         _MENU: r"(?:press|hit|push|puls|oprim|marc|marque|tapez|appuyez|dr(?:u|\x{fc})ck|prem[ia]|digite|tecl|aperte"
         r"|option|opci(?:o|\x{f3})n|op(?:c|\x{e7})(?:a|\x{e3})o|then|luego|ext)",
@@ -217,6 +231,7 @@ def found(text: str) -> Iterator[Found]:
     rest = _NOT_CONTACT.sub(lambda match: "#" * len(match[0]), rest)
     if _DIGITS in traits:
         yield from _written(rest)
+        yield from _alike(rest)
     if _SPELLED in traits:
         yield from _spelled(rest)
 
@@ -243,7 +258,7 @@ def _keypad(raw: str) -> str:
 
 
 def _keys(text: str) -> Iterator[Found]:
-    for pattern in (_KEY, _OPTION):
+    for pattern in (_KEY, _OPTION, _EXTENSION):
         for match in pattern.finditer(text):
             value = match[1].lower()
             yield Found(
@@ -266,12 +281,24 @@ def _spelled(text: str) -> Iterator[Found]:
             yield Found("number", " ".join(digits), match.start(), match.end())
 
 
+def _alike(text: str) -> Iterator[Found]:
+    for match in _ALIKE.finditer(text):
+        digits = re.sub(r"\D", "", match[0].translate(_AS_DIGITS))
+        if len(digits) >= 7 or (len(digits) >= 3 and _CALLS.search(text[max(0, match.start() - 60) : match.start()])):
+            yield Found("number", digits, match.start(), match.end())
+
+
 def _spoken(raw: str) -> str:
-    parts = []
+    parts: list[str] = []
+    ten = False
     for times, token in _SPOKEN_TOKEN.findall(raw):
-        digit = "00" if token.lower() == "hundred" else _WORDS.get(token.lower(), token)
+        word = token.lower()
+        if ten and word in ("ten", *_TEENS, *_TENS, "hundred", "zero", "oh"):
+            parts.append("0")
+        ten = word in _TENS
+        digit = "00" if word == "hundred" else _PAIRS.get(word) or _WORDS.get(word, token)
         parts.append(digit * _TIMES.get(times.lower(), 1))
-    return "".join(parts)
+    return "".join(parts) + ("0" if ten else "")
 
 
 # Codes that people know by heart: naming one is naming a contact, whatever stands around it.
@@ -281,8 +308,11 @@ _FAMOUS = frozenset(["988", "911", "999", "741741", "116123", "85258", "838255",
 def _is_contact(text: str, start: int, end: int, groups: list[str]) -> bool:
     """Whether a run of digits is given as a way to reach someone, not as an age, a time or a count."""
     digits = "".join(groups)
+    before = text[max(0, start - 60) : start]
     if text[start] in "+*":
-        return len(digits) >= 3
+        return len(digits) >= 3 or bool(_CALLS.search(before))
+    if len(digits) < 3 and _TEXTED.search(before):
+        return True
     if _counting(groups) or len(digits) == 1:
         return False
     if len(digits) >= 7:
@@ -290,7 +320,6 @@ def _is_contact(text: str, start: int, end: int, groups: list[str]) -> bool:
     after = text[end : end + 40]
     if _UNIT_FOLLOWS.match(after):
         return False
-    before = text[max(0, start - 60) : start]
     if len(digits) == 2:
         return bool(_CALLS_DIRECTLY.search(before) and _CLOSES.match(after))
     return digits in _FAMOUS or bool(_CALLS.search(before) or _LINE_FOLLOWS.match(after))

@@ -6,7 +6,7 @@ right elsewhere is wrong here, and a retired one is wrong everywhere.
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -14,10 +14,12 @@ import phonenumbers
 
 from safety_filter.contact_patterns import Found, found, plain, possible
 from safety_filter.helplines import Helpline, Resources
+from safety_filter.mending import Mender
 
 _GROUPS = 16
 _LONGEST = 40
 # No number is written in more groups of digits or in more characters.
+_MOST_MENDED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Contacts:
     hosts: frozenset[str] = frozenset()
     keys: frozenset[str] = frozenset()
     country: str | None = None
+    mender: Mender | None = None
 
     @classmethod
     def of(cls, resources: Resources, also: Iterable[Helpline] = ()) -> "Contacts":
@@ -46,6 +49,7 @@ class Contacts:
             hosts=frozenset(_host(url) for url in {*urls, resources.directory, *resources.directories}),
             keys=frozenset(line.option for line in lines if line.option),
             country=resources.country,
+            mender=Mender.of(resources),
         )
 
     def unknown(self, text: str) -> list[tuple[int, int]]:
@@ -53,10 +57,23 @@ class Contacts:
         if not possible(text):
             return []
         view = plain(text)
-        spans = {
-            view.span(piece.start, piece.end) for piece in found(view.text) if not self._verified(piece, view.text)
-        }
-        return sorted(spans)
+        return sorted({view.span(piece.start, piece.end) for piece in self._wrong(view.text)})
+
+    def mended(self, text: str) -> str | None:
+        """`text` with verified contacts in the place of others, where it still reads right; None where it would not."""
+        said = plain(text).text
+        for _ in range(_MOST_MENDED):
+            piece = next(self._wrong(said), None)
+            if piece is None:
+                return said
+            mended = self.mender.mended(said, piece) if self.mender else None
+            if mended is None:
+                return None
+            said = mended
+        return None
+
+    def _wrong(self, text: str) -> Iterator[Found]:
+        return (piece for piece in found(text) if not self._verified(piece, text))
 
     def _verified(self, piece: Found, text: str) -> bool:
         if piece.shape == "url":
@@ -74,6 +91,8 @@ class Contacts:
             return "".join(groups) in self.numbers and len("".join(groups)) > 6
         if len(groups) > _GROUPS:
             return False
+        if all(len(group) == 1 for group in groups):  # digit by digit: nothing of it is a count
+            return "".join(groups) in self.numbers
         for size in range(len(groups), 0, -1):
             digits = "".join(groups[:size])
             if digits in self.numbers and all(len(g) < 3 or g in self.numbers for g in groups[size:]):

@@ -5,20 +5,14 @@ review that crashes leaves the gate shut. Judged against everything the source w
 can only hold back more.
 """
 
-import re
-
+from safety_filter.coherence import leans, listed
 from safety_filter.review import Reviewer, Verified
 from safety_filter.sentences import Sentences
 from safety_filter.verdict import Violation
 
 _MOST_CUT = 2
 _CONTEXT = 4000
-_DEPENDS = re.compile(
-    r"[\s\"'*(]*(?:instead|that['’]?s|that is|this is|which|because|and|but|also|otherwise|for example|it['’]s|it is"
-    r"|it will|those|these|they|he|she|so (?!are|is|can|could|what|who|how)"
-    r"|en cambio|por eso|eso|esto|y|pero|porque|también|además)\b",
-    re.IGNORECASE,
-)
+_CONTACT = "invented_contact"
 
 
 class Gate:
@@ -43,9 +37,10 @@ class Gate:
         self._allowed = allowed
         self._crisis = crisis
         self._sentences = Sentences()
-        self._seen = before
+        self._said = self._seen = before
         self._released = 0
         self._after_cut = False
+        self._in_list = False
         self._violations: list[Violation] = []
         self.blocked = False
         self.cut = 0
@@ -70,33 +65,54 @@ class Gate:
     def _judged(self, sentences: list[str]) -> list[str]:
         released = []
         for sentence in sentences:
-            if self._passes(sentence):
-                released.append(sentence)
+            shown = self._passed(sentence)
+            if shown:
+                released.append(shown)
             if self.blocked:
                 break
         return released
 
-    def _passes(self, sentence: str) -> bool:
+    def _passed(self, sentence: str) -> str:
+        """What may be shown of the sentence: all of it, the sentence with its contacts put right, or nothing."""
         self.blocked = True
-        found = self._reviewer.review(
+        found = self._review(sentence)
+        self._violations.extend(found)
+        if any(violation.severity == "block" for violation in found):
+            return ""
+        shown = sentence if not found else self._mended(sentence, found)
+        if shown and self._hangs_on_a_cut(sentence):
+            shown = ""
+        self._said = (self._said + sentence)[-_CONTEXT:]
+        self._seen = (self._seen + shown)[-_CONTEXT:]
+        if sentence.strip():
+            self._count(sentence, shown=bool(shown), mended=bool(found))
+        self.blocked = self.cut > _MOST_CUT
+        return "" if self.blocked else shown
+
+    def _review(self, sentence: str) -> tuple[Violation, ...]:
+        return self._reviewer.review(
             sentence,
-            before=self._seen,
+            before=self._said,
+            seen=self._seen,
             user=self._user,
             language=self._language,
             allowed=self._allowed,
             crisis=self._crisis,
         )
-        self._violations.extend(found)
-        self._seen = (self._seen + sentence)[-_CONTEXT:]
-        if any(violation.severity == "block" for violation in found):
-            return False
-        dropped = bool(found) or self._hangs_on_a_cut(sentence)
-        if sentence.strip():
-            self._after_cut = dropped
-            self.cut += dropped
-            self._released += not dropped
-        self.blocked = self.cut > _MOST_CUT
-        return not dropped and not self.blocked
+
+    def _mended(self, sentence: str, found: tuple[Violation, ...]) -> str:
+        """The sentence with verified contacts, where nothing else was wrong with it and the result passes too."""
+        if any(violation.category != _CONTACT for violation in found):
+            return ""
+        mended = self._allowed.mended(sentence)
+        return mended if mended and not self._review(mended) else ""
+
+    def _count(self, sentence: str, *, shown: bool, mended: bool) -> None:
+        self._after_cut = not shown or mended  # what is said of a contact after it may not hold of another one
+        self.cut += not shown
+        self._released += shown
+        if shown:
+            self._in_list = listed(sentence.rstrip().rpartition("\n")[2]) or sentence.rstrip().endswith(":")
 
     def _hangs_on_a_cut(self, sentence: str) -> bool:
-        return self._after_cut and not sentence.rstrip().endswith("?") and bool(_DEPENDS.match(sentence))
+        return self._after_cut and (leans(sentence) or (listed(sentence) and not self._in_list))

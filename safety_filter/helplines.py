@@ -103,7 +103,7 @@ class Resources:
     `known` are all lines of the country that may be named, `emergencies` all its emergency numbers (`emergency` is the
     first), `retired` numbers that must not be named, `directories` the international sites. `country` is None where the
     table has no entry. `home` are the United States' own lines, for a person of whom nothing is known: always named as
-    such, never as theirs.
+    such, never as theirs. `wanted` are the audiences that the person told of.
     """
 
     country: str | None
@@ -117,6 +117,7 @@ class Resources:
     retired: tuple[str, ...] = ()
     directories: tuple[str, ...] = ()
     home: tuple[Helpline, ...] = ()
+    wanted: frozenset[str] = frozenset()
     main: Helpline | None = field(init=False, repr=False, compare=False)
     """The line to name first: for everybody, by phone. None where the country has none that may be shown."""
     text_line: Helpline | None = field(init=False, repr=False, compare=False)
@@ -228,6 +229,7 @@ class Helplines:
             emergencies=entry.emergency,
             retired=entry.retired,
             directories=self.directories,
+            wanted=wanted,
         )
 
     def _abroad(self, language: str, level: str, name_home: bool) -> Resources:

@@ -16,11 +16,13 @@ from textrules.normalise import fold
 
 _HERE = re.compile(
     r"\b(?:"
-    r"(?:i|we) (?:live|stay|reside|study|work) (?:here )?in|(?:i|we) moved (?:here )?(?:back )?to|"
+    r"(?:i|we) (?:live|stay|reside|study|work) (?:here )?(?:in|near|outside|close to)|"
+    r"(?:i|we) moved (?:here )?(?:back )?to|"
+    r"(?:im|i am|we are) in (?:a|my) (?:hotel|hostel|hospital|flat|apartment|dorm|shelter|motel|room|house) in|"
     r"(?:im|i am|we are)(?: (?:currently|still|now|here|also|actually|stuck|living|staying|located|based|homeless|"
     r"alone|at home|a student|right now|all alone|over here|a teen(?:ager)?|\d\d)){0,3},? in|"
     r"(?:living|based|located) (?:here )?in|(?:calling|writing|texting|messaging|typing)(?: you| this| to you)? from|"
-    r"(?P<origin>(?:im|i am) (?:actually )?from)|"
+    r"(?P<origin>(?:im|i am) (?:actually |\d\d,? )?from)|"
     r"(?:vivo|vivimos|resido|estoy|estamos)(?: (?:viviendo|aqui|ahora|solo|sola|en casa)){0,2} en|"
     r"(?:les |te |os )?escribo desde|aqui en|(?P<origen>(?:yo )?soy de)|"
     r"(?:eu )?(?:moro|vivo|estou)(?: (?:morando|aqui))? (?:em|no|na|nos|nas)|aqui (?:em|no|na)|"

@@ -7,24 +7,26 @@ holds when one of them covers it from beginning to end.
 """
 
 from collections.abc import Sequence
-from importlib.resources import files
+from threading import Lock
 
 from safety_filter.gate import Gate
+from safety_filter.readings import visible
 from safety_filter.sentences import Sentences
 from safety_filter.verdict import Violation
 from textrules.matcher import Matcher
 from textrules.normalise import fold
-from textrules.rules import Rule, load
+from textrules.rules import Rule, load_folder
 
 _EDGES = " \t\r\n\"'*_.!?…¡¿()"
 UNPROVEN = Violation("unproven.not-a-known-kind", "unproven", "cut")
 
 
 class Proven:
-    """The kinds of sentences that an unapproved model may say to a person in crisis."""
+    """The kinds of sentences that an unapproved model may say to a person in crisis. For any number of threads."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._matcher = Matcher(rules)
+        self._turn = Lock()
 
     @classmethod
     def load(cls) -> "Proven":
@@ -36,9 +38,11 @@ class Proven:
 
     def kind(self, sentence: str) -> str | None:
         """The id of the kind that covers the whole sentence."""
-        text = fold(sentence.encode("utf-8", "replace").decode("utf-8")).text.strip(_EDGES)
+        text = fold(visible(sentence)).text.strip(_EDGES)
         asks = sentence.rstrip(" \t\r\n\"'*_)").endswith("?")
-        whole = (hit.rule for hit in self._matcher.hits(text) if hit.start == 0 and hit.end == len(text))
+        with self._turn:
+            hits = list(self._matcher.hits(text))
+        whole = (hit.rule for hit in hits if hit.start == 0 and hit.end == len(text))
         return next((rule.id for rule in whole if ("asks" in rule.tags) == asks), None)
 
 
@@ -85,5 +89,4 @@ class ProvenGate:
 
 def load_rules() -> tuple[Rule, ...]:
     """Every rule of `safety_filter/proven`."""
-    folder = files("safety_filter") / "proven"
-    return load(sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name))
+    return load_folder("safety_filter", "proven")

@@ -45,7 +45,9 @@ _NEVER_ENDS = frozenset(
     ]
 )
 _SELDOM_ENDS = frozenset(["etc", "usw", "a.m", "p.m", "am", "pm", "u.s", "u.k", "ee.uu"])
-_LIST_MARK = re.compile(r"\s*(?:\d{1,2}|[a-zA-Z])$")
+_LIST_MARK = re.compile(r"(?:.*\n)?\s*(?:\d{1,2}|[a-zA-Z])", re.DOTALL)
+_SIGNS = frozenset(".-–—_/|·•")  # Morse: a dot that stands among such signs alone ends nothing
+_WORDY = re.compile(r"\w[^\s]*$")
 _ADDRESS = re.compile(r"://|www\.|@|\.\w+/", re.IGNORECASE)
 
 
@@ -93,7 +95,7 @@ def _stop(text: str, start: int, limit: int, *, final: bool) -> int | None:
         if after > limit:
             return None
         if mark[0] == "\n":
-            if text[start:after].isspace():
+            if text[start:after].isspace() or _announces(text, start, mark.start()):
                 continue
             return after
         if not final and not _known(text, after):
@@ -101,6 +103,11 @@ def _stop(text: str, start: int, limit: int, *, final: bool) -> int | None:
         if _ends(text, start, mark.start(), after):
             return after + 1 if text[after : after + 1].isspace() else after
     return None
+
+
+def _announces(text: str, start: int, end: int) -> bool:
+    """Whether the line is the lead-in of what follows: it is judged, and goes, with the first of it."""
+    return text[start:end].rstrip().endswith((":", "："))
 
 
 def _known(text: str, after: int) -> bool:
@@ -123,6 +130,8 @@ def _ends(text: str, start: int, stop: int, after: int) -> bool:
 
 def _ends_before_blank(text: str, start: int, stop: int, after: int) -> bool:
     upcoming = text[after : after + _BLANKS_SEEN].lstrip()[:1]
+    if upcoming in _SIGNS and not _WORDY.search(text, max(start, stop - 12), stop):
+        return False
     run = text[stop:after].rstrip("\"'”’»)]}」』*_")
     if run[0] == "…" or run.startswith(".."):
         return not upcoming.islower()

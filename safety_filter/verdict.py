@@ -14,3 +14,14 @@ class Violation:
     rule_id: str
     category: str
     severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What rules found in a sentence. `everyday`: it answers somebody who shows no sign of distress. `certain`: not all
+    of it comes from rules that say of themselves that they see too little.
+    """
+
+    all: tuple[Violation, ...] = ()
+    everyday: bool = False
+    certain: bool = False

@@ -1,89 +1,46 @@
 """The fallback chain: the first backend that can answers, the next one continues where it broke off. Itself a backend.
 
 Every piece of text passes the gate before it leaves. Text that a broken backend left half-said is thrown away; text
-that was released stays, and becomes part of the prefix that the next backend continues.
+that was released stays, and becomes part of the prefix that the next backend continues. Who speaks next is settled by a
+race (race.py): one that is late is not given up before another has a sentence.
 """
 
-import asyncio
-import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import InitVar, dataclass, field, replace
+from functools import partial
 
-from safety_filter.verdict import Violation
-from serving.backend import (
-    Backend,
-    BackendBlocked,
-    BackendError,
-    BackendRefused,
-    BackendTimeout,
-    Request,
-)
-
-
-class Gate(Protocol):
-    """Text in, whole checked sentences out (safety_filter.gate)."""
-
-    @property
-    def blocked(self) -> bool: ...
-    @property
-    def violations(self) -> tuple[Violation, ...]: ...
-    def feed(self, text: str) -> list[str]: ...
-    def flush(self) -> list[str]: ...
-
+from serving.backend import Backend, BackendError, Request
+from serving.member import Deadlines, Member
+from serving.race import Race, RaceEvent
+from serving.spoken import Gate, Opinion, Said, Unchecked, join
+from serving.turn import Turn
 
 OpenGate = Callable[[Backend, str], Gate]
 """Opens the gate for a backend, given the reply as released so far: how strict it is depends on who speaks."""
 
-
-@dataclass(frozen=True, slots=True)
-class Deadlines:
-    """Seconds a backend may take to its first text and between two texts, and a reply may take in all."""
-
-    first_text_s: float = 4.0
-    between_s: float = 2.0
-    total_s: float = 12.0
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A checked sentence, with the blanks that followed it, and who said it."""
-
-    text: str
-    backend: Backend
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """A backend gave up its turn."""
-
-    backend: Backend
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Violations that were kept from the person, and whether they ended the backend's turn."""
-
-    violations: tuple[Violation, ...]
-    blocked: bool
-
-
-ChainEvent = Said | Moved | Kept
-_WHOLE = re.compile(r"""[.!?…。！？।۔؟:;)\]"'”’»]\W*$|[^\w\s,\-–—(\[]\W*$""")
+KEPT_BACK = 0.08
+"""The share of a reply's time that is kept for our own last sentences, which need little, and for a busy machine."""
 
 
 @dataclass(slots=True)
 class Chain:
-    """Backends in the order in which they are asked. The last one should be static, which always answers."""
+    """Backends in the order in which they are asked. The last one should be static, which always answers.
 
-    backends: Sequence[Backend]
-    deadlines: Deadlines = Deadlines()
+    deadlines: total_s is the whole reply's; the others hold for the backends that are no Member and so have none of
+    their own.
+    """
+
+    backends: InitVar[Sequence[Backend | Member]]
+    deadlines: Deadlines = field(default_factory=Deadlines)
     name: str = "chain"
     model: str = "chain"
     source: str = "local"
+    members: tuple[Member, ...] = field(init=False)
+
+    def __post_init__(self, backends: Sequence[Backend | Member]) -> None:
+        self.members = tuple(b if isinstance(b, Member) else Member(b, self.deadlines) for b in backends)
 
     async def stream(self, request: Request) -> AsyncIterator[str]:
         """Unchecked, as any backend's text: the first that can, continued by the next. Raises what the last raised."""
@@ -92,72 +49,38 @@ class Chain:
                 if isinstance(event, Said):
                     yield event.text
 
-    async def events(self, request: Request, open_gate: OpenGate) -> AsyncGenerator[ChainEvent, None]:
-        """What is said, by whom, and each move to the next backend. `open_gate` is asked once for each backend.
+    async def events(
+        self, request: Request, open_gate: OpenGate, *, opinion: Opinion | None = None, spent_s: float = 0.0
+    ) -> AsyncGenerator[RaceEvent, None]:
+        """What is said, by whom, and each step that was taken because a backend fell short.
+
+        open_gate is asked once for each turn of a backend. opinion: asked about every generated sentence that the gate
+        let through; without its word none is said. spent_s: how much of the reply's time is over.
 
         Raises the last backend's BackendError when nobody is left, and whatever the gate raises when it fails itself.
         """
-        ends_at = time.monotonic() + self.deadlines.total_s
-        for place, backend in enumerate(self.backends):
+        ends_at = time.monotonic() + (1 - KEPT_BACK) * self.deadlines.total_s - spent_s
+        left: Sequence[Member] = self.members
+        while True:
+            turn_of = partial(_turn, request=request, open_gate=open_gate, opinion=opinion, ends_at=ends_at)
+            race = Race(left, turn_of, ends_at)
             said: list[str] = []
-            # The static replies are our own words, each proven against the filter by a test: they wait for no gate.
-            gate = Unchecked() if backend.source == "static" else open_gate(backend, request.prefix)
-            kept = 0
             try:
-                async with aclosing(self._turn(backend, request, gate, ends_at)) as sentences:
-                    async for sentence in sentences:
-                        if len(gate.violations) > kept:
-                            yield Kept(gate.violations[kept:], blocked=False)
-                            kept = len(gate.violations)
-                        said.append(sentence)
-                        yield Said(sentence, backend)
-                if len(gate.violations) > kept:
-                    yield Kept(gate.violations[kept:], blocked=False)
+                async with aclosing(race.events()) as events:
+                    async for event in events:
+                        said += [event.text] if isinstance(event, Said) else []
+                        yield event
                 return
-            except BackendError as error:
-                if gate.blocked or len(gate.violations) > kept:
-                    yield Kept(gate.violations[kept:], blocked=gate.blocked)
-                yield Moved(backend, error.reason)
-                if place == len(self.backends) - 1:
+            except BackendError:
+                if not race.left:
                     raise
-            request = continued(request, said)
-
-    async def _turn(self, backend: Backend, request: Request, gate: Gate, ends_at: float) -> AsyncGenerator[str, None]:
-        silent = True
-        async with aclosing(timed(backend.stream(request), self.deadlines, ends_at, backend)) as pieces:
-            async for piece in pieces:
-                for sentence in gate.feed(piece):
-                    silent = False
-                    yield sentence
-                if gate.blocked:
-                    raise BackendBlocked("the filter blocked the reply")
-        for sentence in gate.flush():
-            if whole(sentence):
-                silent = False
-                yield sentence
-        if gate.blocked:
-            raise BackendBlocked("the filter blocked the reply")
-        if silent:
-            raise BackendRefused("no whole sentence that may be shown")
+            request, left = continued(request, said), race.left
 
 
-@dataclass(slots=True)
-class Unchecked:
-    """A gate that lets everything through: for our own static words, and for measuring a bare chain."""
-
-    blocked: bool = False
-    violations: tuple[Violation, ...] = ()
-
-    def feed(self, text: str) -> list[str]:
-        return [text]
-
-    def flush(self) -> list[str]:
-        return []
-
-
-def whole(sentence: str) -> bool:
-    """Whether a sentence came to its end, or was cut by a token limit or a broken stream."""
-    return bool(_WHOLE.search(sentence.rstrip()))
+def _turn(member: Member, *, request: Request, open_gate: OpenGate, opinion: Opinion | None, ends_at: float) -> Turn:
+    # The static replies are our own words, each proven against the filter by a test: they wait for no gate.
+    gate = Unchecked() if member.static else open_gate(member.backend, request.prefix)
+    return Turn(member, request, gate, opinion=opinion, ends_at=ends_at)
 
 
 def continued(request: Request, said: Sequence[str]) -> Request:
@@ -165,37 +88,3 @@ def continued(request: Request, said: Sequence[str]) -> Request:
     if not said:
         return request
     return replace(request, prefix=join(request.prefix, "".join(said)), continued=True)
-
-
-def join(first: str, second: str) -> str:
-    """Two pieces of a reply, with one blank between them where neither brings one."""
-    if not first or not second or first[-1].isspace() or second[0].isspace():
-        return first + second
-    return f"{first} {second}"
-
-
-async def timed(
-    pieces: AsyncIterator[str], deadlines: Deadlines, ends_at: float, backend: Backend
-) -> AsyncGenerator[str, None]:
-    """The pieces, or BackendTimeout when one is late. The static backend waits for nothing and has no deadline."""
-    wait = deadlines.first_text_s
-    iterator = aiter(pieces)
-    try:
-        while True:
-            try:
-                if backend.source == "static":
-                    piece = await anext(iterator)
-                else:
-                    async with asyncio.timeout(min(wait, ends_at - time.monotonic())):
-                        piece = await anext(iterator)
-            except StopAsyncIteration:
-                return
-            except TimeoutError:
-                raise BackendTimeout(f"no text within {wait:g} s") from None
-            if piece:
-                wait = deadlines.between_s
-                yield piece
-    finally:
-        close = getattr(iterator, "aclose", None)
-        if close is not None:
-            await close()

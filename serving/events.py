@@ -1,9 +1,10 @@
 """The typed events of one answer, in the order in which they leave: assessment, resources, sentence…, done."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from safety_filter.helplines import Resources
+from serving.cost import Cost
 from shield.assessment import Assessment, Finding
 
 Source = Literal["local", "claude", "static"]
@@ -43,7 +44,10 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The whole answer, as the JSON route returns it and as the `done` event carries it."""
+    """The whole answer, as the JSON route returns it and as the `done` event carries it.
+
+    usage: what the model named in `model` read and wrote for it.
+    """
 
     id: str
     conversation_id: str
@@ -56,6 +60,7 @@ class Answer:
     verdict: Literal["pass", "repair", "block"]
     violations: tuple[FilterNote, ...]
     timings: Timings
+    usage: Cost = field(default_factory=Cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,15 @@ def _finding_json(found: Finding) -> dict[str, Any]:
         "turn": found.turn,
         "start": found.start,
         "end": found.end,
-        "stage": "pattern" if found.probability is None else "learned",
+        "stage": _stage(found),
     }
     return entry if found.probability is None else entry | {"probability": found.probability}
+
+
+def _stage(found: Finding) -> str:
+    if found.probability is None:
+        return "pattern"
+    return "model" if found.rule_id.startswith("model.") else "learned"
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -109,4 +120,5 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "first_sentence_ms": round(answer.timings.first_sentence_ms, 1),
             "total_ms": round(answer.timings.total_ms, 1),
         },
+        "usage": answer.usage.to_json(),
     }

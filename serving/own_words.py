@@ -10,6 +10,9 @@ from serving.plan import Plan
 from serving.scene import Scene, said_by_us
 from shield.assessment import Assessment
 
+SMS_CHARACTERS = 320
+"""What a whole reply may take as a text message: two parts of one."""
+
 
 @dataclass(frozen=True, slots=True)
 class OwnWords:
@@ -24,7 +27,7 @@ class OwnWords:
     def opening(self) -> str:
         """Our first words. They wait for no model, and they carry the safety question where it is due."""
         answer = self._answer()
-        parts = [answer, self._hearing(answered=bool(answer)), self._next_question()]
+        parts = [answer, self._hearing(answer), self._next_question()]
         if (
             self.plan.ask_safety or self.assessment.level == "imminent"
         ):  # nothing delays the question or the call for help
@@ -59,15 +62,24 @@ class OwnWords:
         language, variant, previous = self.scene.language, self.plan.variant, said_by_us(self.scene.turns)
         yield self.lines(said)
         if self.plan.gospel:
-            yield self.wording.gospel(language=language, variant=variant, previous=previous)
+            yield self.wording.gospel(language=language, variant=variant, previous=previous, kind=self.plan.kind)
         if self.plan.disclose and (self.plan.gospel or not self.wording.says_ai(said, language)):
             yield self.wording.disclosure(
                 language=language,
                 variant=variant,
                 first=self.plan.first,
-                plain=not self.assessment.crisis,
+                plain=not self.assessment.crisis or self.channel == "sms",
                 previous=previous,
             )
+
+    def fits(self, said: str, text: str) -> bool:
+        """Whether `text` can still be said after `said`: in a text message the ending needs its room."""
+        if self.channel != "sms":
+            return True
+        whole = said + glue(said, text)
+        for part in self.ending(whole):
+            whole += glue(whole, part)
+        return len(whole) <= SMS_CHARACTERS
 
     def lines(self, said: str) -> str:
         """The contacts that `said` does not give yet, worded for the level and the channel."""
@@ -80,6 +92,7 @@ class OwnWords:
             channel=self.channel,
             variant=self.plan.variant,
             said=said,
+            earlier=said_by_us(self.scene.turns),
         )
 
     def _answer(self) -> str:
@@ -94,21 +107,27 @@ class OwnWords:
             said=self.scene.user,
         )
 
-    def _hearing(self, *, answered: bool) -> str:
+    def _hearing(self, answer: str) -> str:
         """A line of having heard, and the safety question; on a later turn the line that answers is enough."""
-        if answered and not self.plan.ask_safety and self.assessment.level != "imminent":
+        if answer and not self.plan.ask_safety and self.assessment.level != "imminent":
             return ""
         return self.wording.opening(
             level=self.assessment.level,
             kind=self.plan.kind,
-            categories=self.assessment.categories,
+            categories=self._vouched(),
             language=self.scene.language,
             variant=self.plan.variant,
             ask_safety=self.plan.ask_safety,
             previous=said_by_us(self.scene.turns),
             emergency=self.scene.resources.emergency or "",
             said=self.scene.user,
+            names="?" not in answer,
         )
+
+    def _vouched(self) -> frozenset[str]:
+        """The categories that a rule found. What only a model guessed is a hint: no line claims to have read a plan."""
+        found = frozenset(one.category for one in self.assessment.findings if one.probability is None)
+        return found or frozenset({"indirect_ideation"})
 
     def _next_question(self) -> str:
         if not self.plan.ask_next:

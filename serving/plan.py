@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from safety_filter.completion import Mode
-from shield.assessment import Assessment, Level, Turn, rank
+from shield.assessment import Assessment, Finding, Level, Turn, rank
 
 Gospel = Literal["always", "invited", "off"]
 
@@ -96,14 +96,23 @@ def kind_of(assessment: Assessment) -> str:
 
 
 def _own_danger(assessment: Assessment) -> bool:
-    """Whether the writer's own danger is at least as grave as that of the person they worry about."""
-    theirs = [rank(found.level) for found in assessment.findings if found.category == "third_party_concern"]
-    own = [
-        rank(found.level)
-        for found in assessment.findings
-        if found.category in _OWN and found.probability is None and found.level != "none"
-    ]
-    return bool(own) and max(own) >= max(theirs, default=0)
+    """Whether the writer's own danger is at least as grave as that of the person they worry about.
+
+    Beside a sure sign of the other's danger, one of the writer's own that is unsure of itself does not count, nor does
+    one that was put together from cues, which do not say whose they are.
+    """
+    theirs = [found for found in assessment.findings if found.category == "third_party_concern"]
+    sure = any(not found.unsure for found in theirs)
+    own = [rank(found.level) for found in assessment.findings if _is_own(found) and not (sure and _is_doubtful(found))]
+    return bool(own) and max(own) >= max((rank(found.level) for found in theirs), default=0)
+
+
+def _is_own(found: Finding) -> bool:
+    return found.category in _OWN and found.probability is None and found.level != "none"
+
+
+def _is_doubtful(found: Finding) -> bool:
+    return found.unsure or found.rule_id.startswith("together.")
 
 
 def make_plan(

@@ -4,9 +4,12 @@ The invariant, on every exit path: the answer carries the right emergency resour
 unchecked text. The one broad `except` of the service stands here, and what it answers with is the static reply.
 """
 
+import asyncio
+import functools
 import time
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -15,25 +18,32 @@ from prompts.wording import Wording
 from safety_filter.check import FilterResult, check
 from safety_filter.gate import Gate
 from safety_filter.helplines import Helplines, Resources, resolve_country
+from safety_filter.judge import Judge
 from safety_filter.proven import Proven, ProvenGate
 from safety_filter.review import Reviewer
+from safety_filter.tongue import JUDGED
+from serving import last_resort
+from serving.admission import Admits, everyone
 from serving.backend import Backend, Request
-from serving.chain import Chain, OpenGate, Said
-from serving.chain import Gate as GateOfText
-from serving.conversation import Conversation, bounded
+from serving.chain import Chain, OpenGate
+from serving.conversation import Conversation, before, bounded
 from serving.draft import Draft, glue
 from serving.events import AssessmentEvent, DoneEvent, Event, ResourcesEvent, SentenceEvent
-from serving.last_words import last_words
+from serving.length import Length
+from serving.model_stage import ModelStage
 from serving.own_words import OwnWords
 from serving.plan import Gospel, Plan, kind_of, make_plan, recall
 from serving.scene import Scene, look
+from serving.spoken import Gate as GateOfText
+from serving.spoken import Opinion, Said
 from shield.assessment import Assessment, Turn
 from shield.detect import Detector
+from textrules.language import identify, likely
 
 UNKNOWN = "unknown"
-# care.md section 2: a chat reply has up to 60 words before our completion; an SMS about 300 characters in all.
-_WORDS = {"chat": 70, "sms": 30}
-_WORDS_NO_CRISIS = {"chat": 260, "sms": 45}
+
+HURRIES = frozenset({"deadline", "shutdown"})
+"""What a cancellation says that wants the reply to be ended at once, and whole. It stands in `degraded` then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +63,16 @@ class ReplyOptions:
     unapproved: frozenset[str] = frozenset()
 
 
+def _listeners() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2, thread_name_prefix="shield")
+
+
 @dataclass(slots=True)
 class Composer:
-    """The rooms that a reply is made from, built once."""
+    """The rooms that a reply is made from, built once.
+
+    listening: where SHIELD thinks: threads of its own, so that nobody's lines wait for the checking of others' replies.
+    """
 
     detector: Detector
     reviewer: Reviewer
@@ -63,6 +80,9 @@ class Composer:
     wording: Wording
     proven: Proven
     options: ReplyOptions = field(default_factory=ReplyOptions)
+    judge: Judge | None = None
+    model_stage: ModelStage | None = None
+    listening: Executor = field(default_factory=_listeners)
 
 
 class Responder:
@@ -73,17 +93,23 @@ class Responder:
         self._chain = chain
         self._static = static
 
-    def respond(self, conversation: Conversation) -> AsyncIterator[Event]:
-        """assessment, resources, sentence…, done. Never raises but for cancellation, and always ends with done."""
-        return self._respond(conversation, self._chain, ())
+    def respond(self, conversation: Conversation, *, admits: Admits = everyone) -> AsyncIterator[Event]:
+        """assessment, resources, sentence…, done. Never raises but for cancellation, and always ends with done.
 
-    def overloaded(self, conversation: Conversation) -> AsyncIterator[Event]:
-        """The same, without asking any model: help now instead of a place in a queue."""
-        return self._respond(conversation, self._static, ("overload",))
+        Where SHIELD's model stage raises the level, assessment and resources come a second time, before `done`.
+        admits: whether models may be asked; else the static reply comes at once, with "overload" in `degraded`. A
+        cancellation that is one of HURRIES is heeded, and not passed on: the rest of the reply is static.
+        """
+        return self._respond(conversation, admits, "overload")
+
+    def overloaded(self, conversation: Conversation, *, why: str = "overload") -> AsyncIterator[Event]:
+        """The same, without asking any model: help now instead of a place in a queue. `why` is named in `degraded`."""
+        return self._respond(conversation, lambda _: False, why)
 
     def assess(self, turns: Sequence[Turn]) -> Assessment:
         """What SHIELD says of the conversation. Unlike in `respond`, its crash is the caller's to report."""
-        return self._rooms.detector.assess(bounded(tuple(turns)))
+        kept = bounded(tuple(turns))
+        return self._rooms.detector.assess(kept, earlier=before(tuple(turns), kept))
 
     def resources(self, country: str | None, language: str | None) -> Resources:
         """The lines for a country, or the international directory where it is not known."""
@@ -95,7 +121,8 @@ class Responder:
     def filter(self, user: str, reply: str, *, country: str | None = None, language: str | None = None) -> FilterResult:
         """An agent's own reply, judged as a model's would be. Where the person is in crisis it is completed with the
         lines; a blocked one is replaced by the static reply."""
-        conversation = Conversation((Turn("user", user),), country=country, language=language)
+        spoken = language or _only_in(user, reply)
+        conversation = Conversation((Turn("user", user),), country=country, language=spoken)
         draft = Draft(conversation, time.perf_counter())
         self._assess(draft)
         scene = self._scene(draft)
@@ -115,33 +142,49 @@ class Responder:
         lines = self._words(draft, scene).lines(result.text)
         return replace(result, text=result.text + glue(result.text, lines))
 
-    async def _respond(
-        self, conversation: Conversation, chain: Chain, degraded: tuple[str, ...]
-    ) -> AsyncIterator[Event]:
-        draft = Draft(replace(conversation, turns=bounded(conversation.turns)), time.perf_counter())
-        draft.degraded += [*self._rooms.options.always_degraded, *degraded]
-        self._assess(draft)
+    async def _respond(self, conversation: Conversation, admits: Admits, otherwise: str) -> AsyncIterator[Event]:
+        kept = bounded(conversation.turns)
+        earlier = conversation.earlier + before(conversation.turns, kept)
+        draft = Draft(replace(conversation, turns=kept, earlier=earlier), time.perf_counter())
+        draft.degraded += self._rooms.options.always_degraded
+        await asyncio.get_running_loop().run_in_executor(self._rooms.listening, self._assess, draft)
+        admitted = admits(draft.assessment.level)
+        draft.degraded += [] if admitted else [otherwise]
         yield AssessmentEvent(draft.assessment)
-        scene = self._scene(draft)
+        draft.scene = scene = self._scene(draft)
         yield ResourcesEvent(scene.resources)
         try:
-            async with aclosing(self._write(draft, scene, chain)) as sentences:
-                async for sentence in sentences:
-                    yield sentence
+            async with aclosing(self._write(draft, scene, self._chain if admitted else self._static)) as events:
+                async for event in events:
+                    yield event
+        except asyncio.CancelledError as wish:
+            if not HURRIES.intersection(wish.args):
+                raise
+            draft.degraded += wish.args
+            for sentence in self._rescue(draft, draft.scene):
+                yield sentence
         except Exception:  # noqa: BLE001 - the pipeline's edge: whatever broke, the person gets the static reply
             draft.degraded.append("internal-error")
-            for sentence in self._rescue(draft, scene):
+            for sentence in self._rescue(draft, draft.scene):
                 yield sentence
-        yield DoneEvent(draft.answer(scene.resources))
+        yield DoneEvent(draft.answer(draft.scene.resources))
 
     def _assess(self, draft: Draft) -> None:
         began = time.perf_counter()
         try:
-            draft.assessment = self._rooms.detector.assess(draft.conversation.turns)
-        except Exception:  # noqa: BLE001 - a crashed detector is not "nothing found": the reply asks and shows help
-            draft.assessment = Assessment("moderate", categories=(UNKNOWN,))
+            said = draft.conversation
+            draft.assessment = self._rooms.detector.assess(said.turns, earlier=said.earlier)
+        except Exception:  # noqa: BLE001 - whatever broke in the learned stage, the patterns are asked alone
+            draft.assessment = self._by_patterns(draft)
             draft.degraded.append("shield-error")
         draft.shield_ms = (time.perf_counter() - began) * 1000
+
+    def _by_patterns(self, draft: Draft) -> Assessment:
+        try:
+            said = draft.conversation
+            return self._rooms.detector.assess(said.turns, learned=False, earlier=said.earlier)
+        except Exception:  # noqa: BLE001 - a crashed detector is not "nothing found": the reply asks and shows help
+            return Assessment("moderate", categories=(UNKNOWN,))
 
     def _scene(self, draft: Draft) -> Scene:
         options = self._rooms.options
@@ -177,31 +220,48 @@ class Responder:
         )
 
     def _refuses(self, text: str) -> bool:
-        return "declines_resources" in self._rooms.detector.assess([Turn("user", text)]).signals
+        return "declines_resources" in self._rooms.detector.signals(text)
 
-    async def _write(self, draft: Draft, scene: Scene, chain: Chain) -> AsyncGenerator[SentenceEvent, None]:
+    async def _write(self, draft: Draft, scene: Scene, chain: Chain) -> AsyncGenerator[Event, None]:
         words = self._words(draft, scene)
-        for event in draft.say(words.opening()):
-            yield event
+        if draft.assessment.crisis:  # nothing delays the safety question
+            for event in draft.say(words.opening()):
+                yield event
+        if await self._raised(draft):
+            yield AssessmentEvent(draft.assessment)
+            draft.scene = scene = self._scene(draft)
+            yield ResourcesEvent(scene.resources)
+            words = self._words(draft, scene)
+        if not draft.reply:
+            for event in draft.say(words.opening()):
+                yield event
         request = self._request(draft, scene, words.plan)
-        limit = (_WORDS if draft.assessment.crisis else _WORDS_NO_CRISIS)[draft.conversation.channel]
-        length = 0
+        length = Length(draft.conversation.channel, draft.assessment.crisis)
         gates = self._gates(scene, draft.assessment)
-        async with aclosing(chain.events(request, gates)) as events:
+        opinion, spent_s = self._opinion(scene, draft.assessment), time.perf_counter() - draft.started
+        async with aclosing(chain.events(request, gates, opinion=opinion, spent_s=spent_s)) as events:
             async for said in events:
                 if not isinstance(said, Said):
                     draft.note(said)
                     continue
-                if said.backend.source != "static" or draft.speaker is None:
-                    draft.speaker = said.backend
+                if not words.fits(draft.reply, said.text):
+                    break
+                draft.spoke(said)
                 for event in draft.say(said.text):
                     yield event
-                length += len(said.text.split())
-                if length >= limit:
+                if length.complete(said.text, generated=said.backend.source != "static"):
                     break
         for text in words.ending(draft.reply):
             for event in draft.say(text):
                 yield event
+
+    async def _raised(self, draft: Draft) -> bool:
+        """Whether SHIELD's model stage was asked, and raised the level."""
+        stage, before = self._rooms.model_stage, draft.assessment
+        if stage is None or not stage.wants(before):
+            return False
+        draft.assessment = await stage.look(draft.conversation.turns, before)
+        return draft.assessment is not before
 
     def _gates(self, scene: Scene, assessment: Assessment) -> OpenGate:
         careful = assessment.crisis or bool(assessment.signals)
@@ -219,6 +279,13 @@ class Responder:
             return ProvenGate(gate, self._rooms.proven) if strict else gate
 
         return open_gate
+
+    def _opinion(self, scene: Scene, assessment: Assessment) -> Opinion | None:
+        """The second opinion on what is said to this person; none is asked about the answer to an everyday message."""
+        judge = self._rooms.judge
+        if judge is None or self._rooms.reviewer.at_ease(scene.user, crisis=assessment.crisis):
+            return None
+        return functools.partial(judge.judge, scene.user)
 
     def _request(self, draft: Draft, scene: Scene, plan: Plan) -> Request:
         options, assessment, asked = self._rooms.options, draft.assessment, draft.conversation
@@ -255,6 +322,15 @@ class Responder:
             body = words.body(opened=bool(draft.reply), continues=draft.speaker is not None)
             texts = [body, *words.ending(draft.reply + glue(draft.reply, body))]
         except Exception:  # noqa: BLE001 - the words below need no data, no room and no luck
-            texts = [last_words(scene.resources, scene.language)]
+            lines = scene.resources.to_json() or last_resort.resources()
+            texts = [last_resort.text(lines, language=scene.language)]
         for text in texts:
             yield from draft.say(text)
+
+
+def _only_in(user: str, reply: str) -> str | None:
+    """The language of the reply, where the message is too short to tell its own: "no" may be anybody's."""
+    if identify(user) or likely(user, JUDGED):
+        return None
+    spoken = identify(reply)
+    return spoken if spoken in JUDGED else None

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from safety_filter.contacts import Contacts
 from safety_filter.helplines import Helplines, Resources, named_country, resolve_country
+from safety_filter.tongue import JUDGED
 from serving.conversation import Conversation
 from shield.assessment import Assessment, Turn
-from textrules.language import identify
+from textrules.language import identify, likely
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ def look(
 ) -> Scene:
     """The scene of a conversation. `country` and `language` are the operator's defaults."""
     texts = [turn.text for turn in reversed(asked.turns) if turn.role == "user"]
-    spoken = asked.language or next(filter(None, map(identify, texts)), None) or language
+    spoken = asked.language or next(filter(None, map(identify, texts)), None) or _guessed(texts) or language
     named = next(filter(None, map(named_country, texts)), None)
     place = resolve_country(asked.country, default=country, named=named, language=spoken)
     told = assessment.signals | set(assessment.categories)
@@ -35,6 +36,11 @@ def look(
         place, language=spoken, level=assessment.level, audiences=told, name_home=nowhere and spoken in ("en", "es")
     )
     return Scene(asked.turns, texts[0] if texts else "", spoken, resources, Contacts.of(resources))
+
+
+def _guessed(texts: Sequence[str]) -> str | None:
+    """Of the languages that are judged here, the one that the last message looks most like."""
+    return likely(texts[0], JUDGED) if texts else None
 
 
 def said_by_us(turns: Sequence[Turn]) -> str:

@@ -5,17 +5,22 @@ crisis.example.toml documents every option; a test fails on one it lacks. Errors
 
 import os
 import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, TypeAdapter, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableVariable
+
+from serving.llama.settings import KvType
 
 FILE_NAME = "crisis.toml"
 _LOOPBACK = ("127.", "::1", "localhost")
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Share = Annotated[float, Field(ge=0, le=1)]
 Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
 
 
@@ -28,15 +33,34 @@ class Part(BaseModel):
 
 
 class ServerSettings(Part):
-    """Where the service listens and what it takes. api_keys are SHA-256 hashes in hexadecimal, never the keys."""
+    """Where the service listens and what it takes. api_keys are SHA-256 hashes in hexadecimal, never the keys.
+
+    allowed_hosts: names besides those of `names()` that a request may give as its Host; "*" for any.
+    """
 
     host: str = "127.0.0.1"
     port: int = Field(8600, ge=0, le=65535)
     api_keys: tuple[Sha256, ...] = ()
+    keys_file: Path | None = None
+    per_minute: int = Field(600, ge=0, le=1_000_000)
+    allowed_hosts: tuple[str, ...] = ()
     max_body_bytes: int = Field(262_144, ge=1024, le=8_388_608)
     max_concurrent: int = Field(64, ge=1, le=10_000)
     cors_origins: tuple[str, ...] = ()
     shutdown_s: float = Field(15.0, gt=0, le=120)
+
+    @property
+    def open(self) -> bool:
+        """Whether everyone who can reach it is let in."""
+        return not self.api_keys and self.keys_file is None
+
+    def names(self) -> tuple[str, ...]:
+        """The names it goes by, none for any. An open service on this machine is nobody's under another name: that is
+        how a web page would reach it through a name of its own (DNS rebinding)."""
+        if not self.open and not self.allowed_hosts:
+            return ()
+        here = ("localhost", "127.0.0.1", "::1", self.host)
+        return (*here, *self.allowed_hosts)
 
 
 class ReplySettings(Part):
@@ -54,7 +78,21 @@ class ReplySettings(Part):
     max_tokens_sms: int = Field(60, ge=16, le=256)
 
 
-class LlamaEntry(Part):
+class OwnDeadlines(Part):
+    """Seconds that one entry may take, where they are not those of [reply]."""
+
+    first_text_s: float | None = Field(None, gt=0, le=60)
+    between_s: float | None = Field(None, gt=0, le=60)
+    total_s: float | None = Field(None, gt=0, le=120)
+
+
+class AnsweringEntry(Part):
+    """What every entry has, whoever answers."""
+
+    deadlines: OwnDeadlines = OwnDeadlines()
+
+
+class LlamaEntry(AnsweringEntry):
     """A model on this machine, through llama.cpp in a process of its own. `model` is its name in the catalogue."""
 
     engine: Literal["llama_cpp"]
@@ -65,6 +103,7 @@ class LlamaEntry(Part):
     threads: int = Field(0, ge=0, le=512)
     gpu_layers: int = Field(0, ge=-1, le=1000)
     flash_attention: Literal["auto", "on", "off"] = "auto"
+    kv_type: KvType = "f16"
     batch: int = Field(256, ge=16, le=4096)
     queue: int = Field(8, ge=1, le=1024)
     start_timeout_s: float = Field(120.0, gt=0, le=3600)
@@ -72,7 +111,96 @@ class LlamaEntry(Part):
     memory_limit_mib: int | None = Field(None, ge=64)
 
 
-class ClaudeEntry(Part):
+class TransformersEntry(AnsweringEntry):
+    """A model on this machine, through torch and transformers in a process of its own. `path` is the model's folder."""
+
+    engine: Literal["transformers"]
+    name: str = "local"
+    model: str
+    path: Path | None = None
+    load: Literal["nf4", "8bit", "none"] = "nf4"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    context: int = Field(4096, ge=256, le=131_072)
+    threads: int = Field(0, ge=0, le=512)
+    batch: int = Field(256, ge=16, le=4096)
+    queue: int = Field(8, ge=0, le=1024)
+    start_timeout_s: float = Field(600.0, gt=0, le=3600)
+    stall_s: float = Field(60.0, gt=0, le=600)
+    memory_limit_mib: int | None = Field(None, ge=64)
+
+
+class RemoteEntry(AnsweringEntry):
+    """What every engine at an address has. The key is read from the environment variable that api_key_env names."""
+
+    api_key_env: str | None = None
+    remote: bool = False
+    plain_http: bool = False
+    connect_timeout_s: float = Field(3.0, gt=0, le=60)
+
+    def key(self) -> str:
+        """Raises SettingsError when the variable that should hold it does not."""
+        if self.api_key_env is None:
+            return ""
+        key = os.environ.get(self.api_key_env, "").strip()
+        if not key or not key.isascii() or not key.isprintable() or " " in key:
+            raise SettingsError(f"the variable {self.api_key_env} (api_key_env) holds no key")
+        return key
+
+
+class LlamaServerEntry(RemoteEntry):
+    """A model through llama.cpp's own server, several conversations at once: ours, or reached by `url`."""
+
+    engine: Literal["llama_server"]
+    name: str = "local"
+    model: str
+    url: str | None = None
+    path: Path | None = None
+    binary: Path | None = None
+    port: int = Field(0, ge=0, le=65535)
+    context: int = Field(4096, ge=256, le=131_072)
+    parallel: int = Field(4, ge=1, le=256)
+    queue: int = Field(8, ge=0, le=1024)
+    threads: int = Field(0, ge=0, le=512)
+    gpu_layers: int = Field(0, ge=-1, le=1000)
+    flash_attention: Literal["auto", "on", "off"] = "auto"
+    kv_type: KvType = "f16"
+    batch: int = Field(128, ge=16, le=4096)
+    start_timeout_s: float = Field(120.0, gt=0, le=3600)
+    stall_s: float = Field(30.0, gt=0, le=600)
+
+
+class OpenAIEntry(RemoteEntry):
+    """A model behind any server with OpenAI's chat interface. `served_as`: its name there, where it differs."""
+
+    engine: Literal["openai"]
+    name: str = "openai"
+    model: str
+    url: str
+    served_as: str | None = None
+    context: int = Field(4096, ge=256, le=1_048_576)
+    parallel: int = Field(16, ge=1, le=1024)
+    prefill: Literal["off", "assistant", "continue_final_message"] = "off"
+    extra: dict[str, Any] = Field(default_factory=dict)
+    read_timeout_s: float = Field(15.0, gt=0, le=600)
+
+
+class OllamaEntry(RemoteEntry):
+    """A model that an Ollama server runs. `served_as`: its name there."""
+
+    engine: Literal["ollama"]
+    name: str = "ollama"
+    model: str
+    url: str = "http://127.0.0.1:11434"
+    served_as: str
+    context: int = Field(4096, ge=256, le=131_072)
+    parallel: int = Field(4, ge=1, le=256)
+    keep_alive: Annotated[str, StringConstraints(pattern=r"^-?\d+(ms|s|m|h)$")] = "-1m"
+    prefill: bool = False
+    load_timeout_s: float = Field(120.0, gt=0, le=3600)
+    read_timeout_s: float = Field(30.0, gt=0, le=600)
+
+
+class ClaudeEntry(AnsweringEntry):
     """Claude through Anthropic's API. Off unless `enabled`, since it sends a person's words to a third party."""
 
     engine: Literal["claude"]
@@ -84,7 +212,55 @@ class ClaudeEntry(Part):
     connect_timeout_s: float = Field(3.0, gt=0, le=60)
 
 
-ChainEntry = Annotated[LlamaEntry | ClaudeEntry, Field(discriminator="engine")]
+LocalEntry = LlamaEntry | LlamaServerEntry | TransformersEntry | OpenAIEntry | OllamaEntry
+"""An entry whose model is one of the catalogue's."""
+
+
+class ShieldSettings(Part):
+    """SHIELD's third stage: whether the loaded model is asked where the first two are unsure, and how it is heard."""
+
+    model_stage: bool = False
+    model_s: float = Field(0.8, gt=0, le=10)
+    model_between: tuple[Share, Share] = (0.3, 0.9)
+    model_sure: float = Field(0.75, gt=0.5, le=1)
+
+
+class FilterSettings(Part):
+    """The filter's second opinion. `judge`: "" for none, "guard" for the model of `guard`, or a chain entry's name."""
+
+    judge: str = ""
+    judge_timeout_s: float = Field(2.0, gt=0, le=30)
+    guard: Annotated[LocalEntry, Field(discriminator="engine")] | None = None
+
+
+class RecordsSettings(Part):
+    """What is written down: counts of referrals by day, and, where asked for, a line without text for each answer."""
+
+    referrals: bool = True
+    audit: bool = False
+    folder: Path | None = None
+
+
+class TelemetrySettings(Part):
+    """Traces for an OpenTelemetry collector: `otlp_endpoint` is its address for OTLP over HTTP, "" for none."""
+
+    otlp_endpoint: str = ""
+    service_name: Annotated[str, StringConstraints(min_length=1, max_length=64)] = "crisis-support"
+
+
+ChainEntry = Annotated[LocalEntry | ClaudeEntry, Field(discriminator="engine")]
+_ENTRY: TypeAdapter[ChainEntry] = TypeAdapter(ChainEntry)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenEntry:
+    """A chain entry that cannot be read, with the reason: the service starts without it."""
+
+    position: int
+    name: str
+    engine: str
+    model: str
+    problem: str
 
 
 class Settings(BaseSettings):
@@ -97,10 +273,16 @@ class Settings(BaseSettings):
 
     server: ServerSettings = ServerSettings()
     reply: ReplySettings = ReplySettings()
+    shield: ShieldSettings = ShieldSettings()
+    filter: FilterSettings = FilterSettings()
+    records: RecordsSettings = RecordsSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     chain: tuple[ChainEntry, ...] = ()
     allow_unapproved: bool = False
     weights_dir: Path | None = None
+    catalogue: Path | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["text", "json"] = "text"
     anthropic_api_key: SecretStr = SecretStr("")
 
     @classmethod
@@ -133,15 +315,56 @@ def data_folder(environ: dict[str, str] | None = None) -> Path:
     return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "crisis"
 
 
+def weights_dir(settings: Settings) -> Path:
+    """Where weights are looked for."""
+    return settings.weights_dir or data_folder() / "weights"
+
+
+def cache_folder(environ: dict[str, str] | None = None) -> Path:
+    """Where what can be made again is kept, by the XDG convention: $XDG_CACHE_HOME/crisis."""
+    env = os.environ if environ is None else environ
+    return Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "crisis"
+
+
+def state_folder(environ: dict[str, str] | None = None) -> Path:
+    """Where a running service can be found by other commands, by the XDG convention: $XDG_STATE_HOME/crisis."""
+    env = os.environ if environ is None else environ
+    return Path(env.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "crisis"
+
+
+def records_folder(settings: Settings) -> Path:
+    """Where counts and audit lines are kept."""
+    return settings.records.folder or state_folder()
+
+
 def load(file: Path | None = None) -> Settings:
     """The settings of a file (see find_file) and the environment. Raises SettingsError."""
+    return _made(*_read(file))
+
+
+def load_usable(file: Path | None = None) -> tuple[Settings, tuple[BrokenEntry, ...]]:
+    """The same for a service that has to start: a chain entry that cannot be read is left out and told of.
+
+    Raises SettingsError for every other mistake: where it listens and who may ask are not to be guessed.
+    """
+    table, path = _read(file)
+    broken = tuple(_broken(table, path))
+    positions = {entry.position for entry in broken}
+    kept = [entry for position, entry in enumerate(table.get("chain", ())) if position not in positions]
+    return _made(table | {"chain": kept} if broken else table, path), broken
+
+
+def _read(file: Path | None) -> tuple[dict[str, Any], Path | None]:
     path = find_file(file)
-    table: dict[str, Any] = {}
-    if path is not None:
-        try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise SettingsError(f"{path}: cannot be read as TOML: {error}") from error
+    if path is None:
+        return {}, None
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")), path
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read as TOML: {error}") from error
+
+
+def _made(table: dict[str, Any], path: Path | None) -> Settings:
     try:
         settings = Settings(**table)
     except ValidationError as error:
@@ -152,21 +375,33 @@ def load(file: Path | None = None) -> Settings:
     return settings
 
 
+def _broken(table: dict[str, Any], path: Path | None) -> Iterator[BrokenEntry]:
+    entries = table.get("chain")
+    for position, entry in enumerate(entries if isinstance(entries, list) else ()):
+        try:
+            _ENTRY.validate_python(entry)
+        except ValidationError as error:
+            told = entry if isinstance(entry, dict) else {}
+            engine, model = str(told.get("engine", "?")), str(told.get("model", "?"))
+            problem = "; ".join(_problems(error, path, f"chain.{position}"))
+            yield BrokenEntry(position, str(told.get("name", engine)), engine, model, problem)
+
+
 def check_open(settings: Settings) -> None:
     """Refuses to listen beyond this machine without keys: the service never starts open."""
     host = settings.server.host
-    if not host.startswith(_LOOPBACK) and not settings.server.api_keys:
+    if not host.startswith(_LOOPBACK) and settings.server.open:
         raise SettingsError(
             f"server.host = {host!r} can be reached from other machines, so server.api_keys must hold at least "
-            "one hash; make one with: crisis config key"
+            "one hash (crisis config key), or server.keys_file must name a file of keys (crisis keys add)"
         )
 
 
-def _problems(error: ValidationError, path: Path | None) -> list[str]:
+def _problems(error: ValidationError, path: Path | None, within: str = "") -> list[str]:
     where = path or "CRISIS_… variables"
     lines = []
     for problem in error.errors(include_input=False, include_url=False, include_context=False):
-        option = ".".join(str(part) for part in problem["loc"]) or "(top level)"
+        option = ".".join(filter(None, (within, *map(str, problem["loc"])))) or "(top level)"
         hint = "; see crisis.example.toml for every option" if problem["type"] == "extra_forbidden" else ""
         lines.append(f"{where}: {option}: {problem['msg']}{hint}")
     return lines

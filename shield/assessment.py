@@ -30,7 +30,8 @@ class Turn:
 class Finding:
     """Why a level was given: the rule, and the half-open span in the original text of the turn.
 
-    probability is the learned stage's, None for a rule.
+    probability is the learned stage's, None for a rule. `unsure`: it counts only where the learned stage does not think
+    the message plainly ordinary.
     """
 
     rule_id: str
@@ -40,6 +41,7 @@ class Finding:
     start: int
     end: int
     probability: float | None = None
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,12 @@ def _rows() -> Iterator[Combination]:
         "loss-finality", ("loss", "finality"), "moderate", "indirect_ideation", "a loss, and last things", across=False
     )
     yield row("despair-finality", ("despair", "finality"), "moderate", "indirect_ideation", "despair, and last things")
+    yield row("hidden-hour", ("hidden", "over_by_then"), "imminent", "plan_or_means", "a hidden place, and an hour")
+    yield row("farewell-hidden", ("farewell", "hidden"), "imminent", "plan_or_means", "a goodbye from a hidden place")
+    yield row("farewell-hour", ("farewell", "over_by_then"), "imminent", "plan_or_means", "a goodbye, and an hour")
+    yield row(
+        "concern-gift", ("third_party_concern", "gift"), "high", "third_party_concern", "they part with dear things"
+    )
     yield row("history-despair", ("history", "despair"), "moderate", "direct_ideation", "an old attempt, distress now")
 
 

@@ -1,31 +1,33 @@
 """A conversation in, an Assessment out: pure, no network, no language model, microseconds."""
 
 import functools
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from importlib.resources import files
 
-from shield.assessment import LEVELS, Assessment, Finding, Level, Turn, higher, rank
+from shield.assessment import LEVELS, Assessment, Finding, Level, Turn, rank
 from shield.combine import Kinds, combined
-from shield.dialogue import answered, carried
-from shield.learned import LearnedStage
+from shield.dialogue import FLOOR, answered, carried
+from shield.learned import BEFORE, LearnedStage, Opinion
 from shield.reading import Reading, finding, read
 from textrules.matcher import Matcher
-from textrules.rules import Rule, load
+from textrules.rules import Rule, load_folder
 
-LEARNED_TURNS = 8  # how far back the learned stage looks: what is older has long been answered
-LEARNED_WORDS = 4  # fewer words are left to the patterns
+LEARNED_TURNS = 16  # how far back the learned stage looks: what is older has long been answered
+DOUBTFUL = ("learned.", "together.prepare-", "together.means-loss", "together.loss-finality", "together.calm-finality")
+TOO_SHORT = 16  # characters: of "done." the stage cannot be sure that it is ordinary, nor of anything as short
 LAST_TURN_SIGNALS = frozenset(
     {"declines_resources", "asks_resources", "denies", "affirms", "insults_bot", "asks_if_human"}
 )
 
 
 class Detector:
-    """All rules compiled once. `assess` may be called from one thread at a time."""
+    """All rules compiled once. `assess` may be called from several threads; they take turns."""
 
     def __init__(self, rules: Sequence[Rule], learned: LearnedStage | None = None) -> None:
         self._matcher = Matcher(rules)
         self._learned = learned
+        self._turn = threading.Lock()  # Hyperscan's scratch space and what the learned stage remembers have one user
 
     @classmethod
     def load(cls, *, learned: bool = True) -> "Detector":
@@ -36,45 +38,88 @@ class Detector:
     def rules(self) -> tuple[Rule, ...]:
         return self._matcher.rules
 
-    def assess(self, turns: Sequence[Turn]) -> Assessment:
-        """The level of the conversation as it stands after its last turn."""
+    @property
+    def matcher(self) -> Matcher:
+        """What finds the rules, for one thread at a time: explanations look closer than an assessment does."""
+        return self._matcher
+
+    @property
+    def learned(self) -> LearnedStage | None:
+        return self._learned
+
+    def assess(self, turns: Sequence[Turn], *, learned: bool = True, earlier: Sequence[Turn] = ()) -> Assessment:
+        """The level of the conversation as it stands after its last turn; without `learned`, by the patterns alone.
+
+        `earlier` are turns before these that are too many to be read closely. Where the patterns are sure of crisis
+        in one of them, the level is never `none` again, however long ago it was said.
+        """
+        with self._turn:
+            found = self._assessed(turns, self._learned if learned else None)
+            return self._remembered(found, earlier) if earlier and not found.crisis else found
+
+    def _assessed(self, turns: Sequence[Turn], stage: LearnedStage | None) -> Assessment:
         readings = list(self._read(turns))
-        per_turn: list[Level] = []
-        findings: list[Finding] = []
+        own: list[list[Finding]] = []
         kinds: Kinds = frozenset()
         for number, (turn, reading) in enumerate(zip(turns, readings, strict=True)):
+            own.append([])
             if turn.role != "user":
-                per_turn.append("none")
                 continue
-            own = [finding(found, number) for found in reading.findings]
-            own += _together(turn, number, reading.kinds, kinds)
-            own += answered(turns, readings, number, before=functools.reduce(higher, per_turn, "none"))
-            if len(turns) - number <= LEARNED_TURNS:
-                own += self._second_look(turn.text, number, reading, own)
+            found = [finding(one, number) for one in reading.findings]
+            found += _together(turn, number, reading.kinds, kinds)
+            found += answered(turns, readings, number, before=_level(one for each in own for one in each))
             kinds |= reading.kinds
-            findings += own
-            per_turn.append(max((one.level for one in own), key=rank, default="none"))
+            opinion = self._opinion(turns, number, [*found, *_since(own, number)], stage)
+            denied = "denies" in reading.signals and not found
+            own[number] = found if opinion is None or denied else self._weighed(turn, number, found, opinion)
+            if opinion is not None and _clears(opinion, turn):
+                for earlier in range(max(0, number - BEFORE), number):
+                    own[earlier] = [one for one in own[earlier] if not self.doubts(one)]
+        per_turn = tuple(map(_level, own))
+        findings = tuple(one for each in own for one in each)
         return Assessment(
             level=carried(turns, per_turn),
             categories=tuple(_categories(findings)),
-            findings=tuple(findings),
-            per_turn=tuple(per_turn),
+            findings=findings,
+            per_turn=per_turn,
             signals=_signals(turns, readings),
         )
 
-    def _second_look(self, text: str, number: int, reading: Reading, own: Sequence[Finding]) -> Iterator[Finding]:
-        """The learned stage's finding, where it raises what patterns found; none where context explains them."""
-        known: Level = max((one.level for one in own), key=rank, default="none")
-        if self._learned is None or rank(known) >= rank("high") or reading.third_person_context:
-            return
-        if any(one.category == "third_party_concern" for one in own):
-            return  # it does not know whose danger it sees
-        if "denies" in reading.signals or len(text.split()) < LEARNED_WORDS or not self._learned.reads(text):
-            return
-        level, probability = self._learned.level(text)
-        enough = rank(level) >= rank("moderate") or not reading.context
-        if enough and rank(level) > rank(known):
-            yield Finding("learned.crisis", "indirect_ideation", level, number, 0, len(text), round(probability, 3))
+    def _remembered(self, found: Assessment, earlier: Sequence[Turn]) -> Assessment:
+        sure = [one for one in self._assessed(earlier, None).findings if not self.doubts(one)]
+        return replace(found, level=FLOOR, categories=tuple(_categories(sure))) if sure else found
+
+    def signals(self, text: str) -> frozenset[str]:
+        """What one message says of the person that chooses words: its signals, without an assessment."""
+        with self._turn:
+            return read(text, self._matcher).signals
+
+    def doubts(self, one: Finding) -> bool:
+        """Whether the finding counts only where the learned stage does not think the message plainly ordinary."""
+        return one.unsure or one.rule_id.startswith(DOUBTFUL)
+
+    def _opinion(
+        self, turns: Sequence[Turn], number: int, found: Sequence[Finding], stage: LearnedStage | None
+    ) -> Opinion | None:
+        """The learned stage's opinion of one message: of each recent one, and wherever it could clear a doubt."""
+        if stage is None or not turns[number].text.strip():
+            return None
+        recent = len(turns) - number <= LEARNED_TURNS
+        return stage.opinion(turns, number) if recent or any(map(self.doubts, found)) else None
+
+    def _weighed(self, turn: Turn, number: int, found: list[Finding], opinion: Opinion) -> list[Finding]:
+        """The findings of one message once the learned stage has been heard.
+
+        It adds its own where it raises the level. What a sure rule found always stays; an unsure one's stands unless
+        the stage is as good as certain that the message is an ordinary one. Then it also withdraws what was doubtful in
+        the messages that it read with this one: what comes after may tell what they meant.
+        """
+        if _clears(opinion, turn):
+            return [one for one in found if not self.doubts(one)]
+        if rank(opinion.level) <= rank(_level(found)):
+            return found
+        end, probability = len(turn.text), round(opinion.probability, 3)
+        return [*found, Finding("learned.crisis", opinion.category, opinion.level, number, 0, end, probability)]
 
     def _read(self, turns: Sequence[Turn]) -> Iterator[Reading]:
         story = False
@@ -100,8 +145,20 @@ def detect(text: str) -> Assessment:
 @functools.cache
 def rules() -> tuple[Rule, ...]:
     """Every rule of shield/rules, file by file in alphabetical order."""
-    folder = files("shield") / "rules"
-    return load(sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name))
+    return load_folder("shield", "rules")
+
+
+def _clears(opinion: Opinion, turn: Turn) -> bool:
+    return opinion.ordinary and len(turn.text) >= TOO_SHORT
+
+
+def _level(found: Iterable[Finding]) -> Level:
+    return max((one.level for one in found), key=rank, default="none")
+
+
+def _since(own: Sequence[Sequence[Finding]], number: int) -> Iterator[Finding]:
+    """The findings of the messages that the learned stage reads with turn `number`."""
+    return (one for each in own[max(0, number - BEFORE) : number] for one in each)
 
 
 def _together(turn: Turn, number: int, here: Kinds, before: Kinds) -> Iterator[Finding]:

@@ -3,44 +3,81 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shield.assessment import LEVELS, Finding, Level, Turn, higher, rank
+from shield.assessment import LEVELS, Finding, Level, Turn, rank
 from shield.reading import Reading
 
 _STEP = 4  # the level falls by one for so many messages in a row that give no sign
-_FLOOR: Level = "low"
+FLOOR: Level = "low"
+_DANGER = frozenset({"safe", "suicide", "tonight", "plan", "means", "done", "where", "when"})
 
 
-class _Meaning(NamedTuple):
+class _Answer(NamedTuple):
+    """What a short reply means after one of the questions `asked`; `least`: only where the talk had that level before.
+
+    No `asked`: after anything the assistant said. Of several rows that fit, all count.
+    """
+
+    reply: str
+    asked: frozenset[str]
+    least: Level
     level: Level
     category: str
 
 
-_ANSWERS: dict[tuple[str, str], _Meaning] = {
-    ("suicide", "affirms"): _Meaning("moderate", "direct_ideation"),
-    ("tonight", "affirms"): _Meaning("imminent", "direct_ideation"),
-    ("plan", "affirms"): _Meaning("high", "plan_or_means"),
-    ("means", "affirms"): _Meaning("high", "plan_or_means"),
-    ("done", "affirms"): _Meaning("imminent", "act_under_way"),
-    ("safe", "denies"): _Meaning("moderate", "indirect_ideation"),
-    ("hurt", "affirms"): _Meaning("moderate", "self_harm"),
-}
-_GRAVER: dict[tuple[str, str], Level] = {("safe", "denies"): "high", ("means", "affirms"): "imminent"}
+def _rows() -> Iterator[_Answer]:
+    def row(reply: str, asked: str, least: Level, level: Level, category: str) -> _Answer:
+        return _Answer(reply, frozenset(asked.split()) if asked != "danger" else _DANGER, least, level, category)
+
+    yield row("affirms", "suicide", "none", "moderate", "direct_ideation")
+    yield row("affirms", "tonight", "none", "imminent", "direct_ideation")
+    yield row("affirms", "plan means", "none", "high", "plan_or_means")
+    yield row("affirms", "means", "moderate", "imminent", "plan_or_means")
+    yield row("affirms", "done", "none", "imminent", "act_under_way")
+    yield row("affirms", "hurt", "none", "moderate", "self_harm")
+    yield row("denies", "safe", "none", "moderate", "indirect_ideation")
+    yield row("denies", "safe", "moderate", "high", "indirect_ideation")
+    yield row("unsure", "safe suicide", "none", "low", "indirect_ideation")
+    yield row("unsure", "tonight", "none", "moderate", "direct_ideation")
+    yield row("now", "danger", "low", "imminent", "direct_ideation")
+    yield row("now", "", "high", "imminent", "direct_ideation")
+    yield row("place", "danger", "low", "imminent", "plan_or_means")
+    yield row("place", "", "moderate", "imminent", "plan_or_means")
+    yield row("hand", "means", "low", "imminent", "plan_or_means")
+    yield row("drawn", "means", "low", "imminent", "plan_or_means")
+    yield row("drawn", "", "high", "imminent", "plan_or_means")
+    yield row("unframed", "", "low", "high", "direct_ideation")
+    yield row("owns", "means plan", "low", "high", "plan_or_means")
+    yield row("planned", "suicide tonight plan means when", "none", "high", "plan_or_means")
+    yield row("done", "done", "none", "imminent", "act_under_way")
+    yield row("done", "", "high", "imminent", "act_under_way")
+
+
+_ANSWERS = tuple(_rows())
 
 
 def answered(turns: Sequence[Turn], readings: Sequence[Reading], number: int, *, before: Level) -> Iterator[Finding]:
-    """The finding that a bare yes or no is, by the question it answers; `before` is the gravest level so far."""
-    if number == 0 or turns[number - 1].role != "assistant" or not readings[number - 1].asks:
+    """The findings that a short reply is, by the question it answers; `before` is the gravest level so far."""
+    if number == 0 or turns[number - 1].role != "assistant" or not readings[number].replies:
         return
-    asked = readings[number - 1].asks[-1]
-    for answer in sorted(readings[number].signals & {"affirms", "denies"}):
-        meaning = _ANSWERS.get((asked, answer))
-        if meaning is None:
+    asks = readings[number - 1].asks
+    for row in _ANSWERS:
+        if row.reply not in readings[number].replies or rank(before) < rank(row.least):
             continue
-        level = meaning.level
-        if rank(before) >= rank("moderate"):
-            level = higher(level, _GRAVER.get((asked, answer), level))
-        rule = f"answer.{'yes' if answer == 'affirms' else 'no'}-to-{asked}"
-        yield Finding(rule, meaning.category, level, number, 0, len(turns[number].text))
+        asked = _asked(row, asks)
+        if asked is not None:
+            rule = f"answer.{_WORDS.get(row.reply, row.reply)}-{asked}"
+            yield Finding(rule, row.category, row.level, number, 0, len(turns[number].text))
+
+
+_WORDS = {"affirms": "yes", "denies": "no"}
+
+
+def _asked(row: _Answer, asks: Sequence[str]) -> str | None:
+    """How the row fits what was asked: to which question, or after what; None where it does not fit."""
+    if not row.asked:
+        return "after-risk"
+    considered = asks[-1:] if row.reply in _WORDS else asks  # yes and no answer the last of several questions
+    return next((f"to-{ask}" for ask in reversed(considered) if ask in row.asked), None)
 
 
 def carried(turns: Sequence[Turn], per_turn: Sequence[Level]) -> Level:
@@ -55,5 +92,5 @@ def carried(turns: Sequence[Turn], per_turn: Sequence[Level]) -> Level:
             continue
         quiet = quiet + 1 if own == "none" else 0
         if quiet and quiet % _STEP == 0:
-            level = higher(LEVELS[rank(level) - 1], _FLOOR)
+            level = max(LEVELS[rank(level) - 1], FLOOR, key=rank)
     return level

@@ -1,87 +1,131 @@
-"""SHIELD's learned stage: what no list of patterns can hold. Linear weights over hashed words cost microseconds.
+"""SHIELD's learned stage: a fine-tuned encoder for what no list of patterns can hold, some milliseconds a message.
 
 It may only raise a level, never lower one, and only where its probability reaches a threshold that was chosen for a
-stated rate of false alarms on text it was not trained on (docs/shield-model.md). It is asked about languages that it
-was trained on.
+stated rate of false alarms on text it was not trained on (docs/shield-model.md). It reads a message with the turns
+before it, in the languages of its training.
 """
 
-import json
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
-from shield.assessment import Level
-from shield.features import BUCKETS, buckets_of_windows
+from shield.assessment import LEVELS, Level, Turn
+from textrules.encoder import Encoder, Remembering, Segments, probability, said, stage
 from textrules.language import identify
 
+BEFORE = 6  # turns before the judged one that it sees
+CUT = 400  # characters of each of them
+WINDOW = 450  # characters of a long message that it reads at once: what is added must not dilute what was said
+WINDOWS = 4  # of a longer message than four windows, the first two and the last two are read
+SHORT = 48  # characters
+SHORT_FOREIGN = 0.93
+"""Of a message as short as this in another language than English it must be surer: three quarters of what it learned
+from is English, and "I don't want to live in this city" was a crisis to it in seven other languages."""
+CATEGORIES = (
+    "direct_ideation",
+    "indirect_ideation",
+    "self_harm",
+    "despair",
+    "farewell",
+    "method_seeking",
+    "plan_or_means",
+    "act_under_way",
+    "third_party_concern",
+    "abuse",
+    "violence",
+    "psychosis",
+    "medical_emergency",
+)
+OUTPUTS = (*LEVELS[1:], *CATEGORIES)
+
 
 @dataclass(frozen=True, slots=True)
-class Likelihood:
-    """Probabilities between 0 and 1, at the half-and-half mixture of the training text: a crisis; high or imminent."""
+class Opinion:
+    """What the stage thinks of one message: the level it vouches for, and the probability (0 to 1) of any crisis."""
 
-    crisis: float
-    grave: float
+    level: Level
+    category: str
+    probability: float
+    ordinary: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
-    """Where a level begins: low and moderate by the probability of a crisis, high by that of a grave one."""
+class Limits:
+    """Probabilities from which a level is vouched for, and below which a message counts as surely ordinary."""
 
+    ordinary: float
     low: float
     moderate: float
     high: float
+    imminent: float
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedStage:
-    """One byte a weight. `scales` and `biases` belong to the two heads, crisis and grave, in this order."""
+    """The encoder with its calibration: probability = 1 / (1 + exp(-(slope * score + offset)))."""
 
-    weights: tuple[memoryview, memoryview]
-    scales: tuple[float, float]
-    biases: tuple[float, float]
-    thresholds: Thresholds
-    languages: frozenset[str]
+    encoder: Encoder | Remembering
+    limits: Limits
+    slope: float
+    offset: float
 
     @classmethod
-    def load(cls) -> "LearnedStage":
-        """The model that ships with the package. Raises ValueError when its two files do not belong together."""
-        folder = files("shield") / "learned_model"
-        facts = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        raw = memoryview((folder / "weights.bin").read_bytes()).cast("b")
-        if facts["buckets"] != BUCKETS or len(raw) != 2 * BUCKETS:
-            raise ValueError(
-                "shield/learned_model: weights.bin and model.json are of different trainings; run make train"
-            )
-        crisis, grave = facts["heads"]["crisis"], facts["heads"]["grave"]
-        return cls(
-            weights=(raw[:BUCKETS], raw[BUCKETS:]),
-            scales=(crisis["scale"], grave["scale"]),
-            biases=(crisis["bias"], grave["bias"]),
-            thresholds=Thresholds(**facts["thresholds"]),
-            languages=frozenset(facts["languages"]),
-        )
+    def load(cls, folder: Traversable | None = None) -> "LearnedStage":
+        """The model that ships with the package. Raises ValueError when its files do not belong together."""
+        encoder, facts = stage(folder or files("shield") / "learned_model", OUTPUTS)
+        return cls(encoder, Limits(**facts["limits"]), **facts["calibration"])
 
-    def reads(self, text: str) -> bool:
-        """Whether the text is in a language of the training; one that cannot be told passes where it is plain ASCII."""
-        language = identify(text)
-        return language in self.languages or (language is None and text.isascii())
+    def opinion(self, turns: Sequence[Turn], number: int) -> Opinion:
+        """What it thinks of turn `number` of the conversation: that of the gravest part of it. Any Unicode."""
+        found = max(map(self._judged, windows(segments(turns, number))), key=lambda one: one.probability)
+        if found.level != "none" and found.probability < SHORT_FOREIGN and _short_foreign(turns[number].text):
+            return replace(found, level="none")
+        return found
 
-    def likelihood(self, text: str) -> Likelihood:
-        """How likely the text comes from a person in crisis: that of its gravest run of sentences. Any Unicode."""
-        runs = buckets_of_windows(text)
-        return Likelihood(max(self._head(0, run) for run in runs), max(self._head(1, run) for run in runs))
+    def _judged(self, read: Segments) -> Opinion:
+        scores = dict(zip(OUTPUTS, self.encoder.scores(read), strict=True))
+        crisis = probability(self.slope * scores["low"] + self.offset)
+        category = max(CATEGORIES, key=lambda name: scores[name])
+        return Opinion(self._level(scores, crisis), category, crisis, crisis < self.limits.ordinary)
 
-    def level(self, text: str) -> tuple[Level, float]:
-        """The level that the stage vouches for, and the probability that carries it; "none" below its thresholds."""
-        found, limits = self.likelihood(text), self.thresholds
-        if found.crisis < limits.low:
-            return "none", found.crisis
-        if found.grave >= limits.high and found.crisis >= limits.moderate:
-            return "high", found.grave
-        return ("moderate" if found.crisis >= limits.moderate else "low"), found.crisis
+    def _level(self, scores: dict[str, float], crisis: float) -> Level:
+        if crisis < self.limits.low:
+            return "none"
+        for level in reversed(LEVELS[2:]):
+            if probability(scores[level]) >= getattr(self.limits, level):
+                return level
+        return "low"
 
-    def _head(self, head: int, filled: Sequence[int] | frozenset[int]) -> float:
-        weights = self.weights[head]
-        total = sum(map(weights.__getitem__, filled)) * self.scales[head] / math.sqrt(max(1, len(filled)))
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, total + self.biases[head]))))
+
+def segments(turns: Sequence[Turn], number: int) -> Segments:
+    """What the encoder reads of a conversation to judge turn `number`: some turns before it, then its own text.
+
+    The assistant's turns are marked with a dash, so that an answer has its question.
+    """
+    before = turns[max(0, number - BEFORE) : number]
+    earlier = (f"- {said(turn.text[:CUT])}" if turn.role == "assistant" else said(turn.text[-CUT:]) for turn in before)
+    return (*earlier, said(turns[number].text))
+
+
+def windows(read: Segments) -> list[Segments]:
+    """The same with the last text cut at blanks into parts that the encoder can read whole."""
+    *earlier, last = read
+    if len(last) <= WINDOW:
+        return [read]
+    parts = list(_parts(last))
+    kept = parts if len(parts) <= WINDOWS else parts[: WINDOWS // 2] + parts[-WINDOWS // 2 :]
+    return [(*earlier, part) for part in kept]
+
+
+def _parts(text: str) -> Iterator[str]:
+    while len(text) > WINDOW:
+        cut = text.rfind(" ", WINDOW // 2, WINDOW)
+        end = WINDOW if cut < 0 else cut
+        yield text[:end]
+        text = text[end:]
+    yield text
+
+
+def _short_foreign(text: str) -> bool:
+    return len(text) < SHORT and (not text.isascii() or identify(text) not in ("en", None))

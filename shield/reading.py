@@ -4,12 +4,15 @@ A rule's category says what it is for:
 - a crisis category (`direct_ideation`, …): a finding of the rule's level;
 - `cue.<kind>`: too weak to count alone; `shield.combine` says which kinds count together;
 - `signal.<name>`: chooses words and never moves a level;
-- `ask.<kind>`: a question of the assistant's, which gives the next bare answer its meaning;
+- `ask.<kind>`: a question of the assistant's, which gives the next short reply its meaning;
+- `reply.<kind>`: such a reply; the signals `affirms` and `denies` are replies too;
 - `context.<kind>`: lowers what stands near it. Its tag says how far it reaches, its level (if any) to which level.
 
 Reach of a context: `overlap` (the default) only findings that share its words; `clause` also those up to moderate in
-its clause; `any` every finding in its clause; `third` the same, and third-person findings anywhere in the message;
-`reported` turns the first-person findings that follow it in its clause into worry about someone else.
+its clause; `any` every finding in its clause; `third` as `clause`, and third-person findings anywhere in the message;
+`reported` turns the first-person findings that follow it in its clause into worry about someone else; `doubt` marks
+those findings of its clause that it does not lower as `unsure`, which lets the learned stage contradict them; alone it
+lowers nothing. `third` doubts too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +28,10 @@ _WINDOW = (
     90  # characters: a text without punctuation is one clause, and a game at its end excuses nothing at its beginning
 )
 _THIRD = "third_party_concern"
+_UNSURE = "unsure"
+_OWNED = frozenset({"cue.means"})
+_CLAUSE = frozenset({"clause", "third"})
+_DOUBTING = frozenset({"doubt", "third"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,7 @@ class Reading:
     kinds: frozenset[tuple[str, str]] = frozenset()
     signals: frozenset[str] = frozenset()
     asks: tuple[str, ...] = ()
+    replies: frozenset[str] = frozenset()
     third_person_context: bool = False
     context: bool = False
 
@@ -68,6 +76,7 @@ def read(text: str, matcher: Matcher, *, story: bool = False) -> Reading:
         findings=tuple(hit for hit in kept if not hit.category.startswith("cue.") and hit.level != "none"),
         kinds=frozenset(kind for hit in kept for kind in _kinds(hit)),
         signals=frozenset(_names(hits, "signal.")),
+        replies=_replies(hits),
         asks=tuple(_names(sorted(hits, key=lambda hit: hit.start), "ask.")),
         third_person_context=third,
         context=bool(contexts),
@@ -76,7 +85,8 @@ def read(text: str, matcher: Matcher, *, story: bool = False) -> Reading:
 
 def finding(found: Found, turn: int) -> Finding:
     """The public form of what was found."""
-    return Finding(found.rule.id, found.category, found.level, turn, found.start, found.end)
+    unsure = _UNSURE in found.rule.tags
+    return Finding(found.rule.id, found.category, found.level, turn, found.start, found.end, unsure=unsure)
 
 
 def _hits(text: str, matcher: Matcher) -> Iterator[Found]:
@@ -109,26 +119,68 @@ def _through(claim: Found, contexts: Sequence[Found], parts: Sequence[tuple[int,
     return now
 
 
+def traced(text: str, matcher: Matcher) -> Iterator[tuple[Found, Found | None, Found | None]]:
+    """Every claim of one message with what its contexts leave of it, and the first context that changed it.
+
+    None for what is left where it counts for nothing, None for the context where none changed it or it is the people,
+    who are invented, that make a claim about another person nothing.
+    """
+    hits = list(_hits(text, matcher))
+    contexts = [hit for hit in hits if hit.category.startswith("context.")]
+    third = any("third" in hit.rule.tags for hit in contexts)
+    clauses = Clauses(text)
+    for claim in hits:
+        if claim in contexts or (claim.rule.level is None and not claim.category.startswith("cue.")):
+            continue
+        if third and claim.category == _THIRD and not _someone_near(claim):
+            yield claim, None, None
+            continue
+        left: Found | None = claim
+        changed = None
+        for context in contexts:
+            before, part = left, clauses.around(context.start, context.end)
+            left = _in_context(left, context, part) if left else None
+            changed = changed or (context if left != before else None)
+        yield claim, left, changed
+
+
 def _someone_near(claim: Found) -> bool:
     return "near" in claim.rule.tags
 
 
 def _in_context(claim: Found, context: Found, part: tuple[int, int]) -> Found | None:
-    tags = context.rule.tags
+    tags = frozenset(context.rule.tags)
     overlaps = claim.start < context.end and context.start < claim.end
     within = part[0] <= claim.start < part[1] and _near(claim, context)
     if "reported" in tags:
         if within and claim.start >= context.start and claim.category != _THIRD:
             return replace(claim, category=_third(claim.category))
         return claim
-    weak = rank(claim.level) <= rank("moderate")
-    reached = overlaps or (within and (("clause" in tags and weak) or "any" in tags or "third" in tags))
-    if not reached or claim.rule.id == context.rule.id:
+    if claim.rule.id == context.rule.id or not (within or overlaps):
         return claim
-    cap = context.rule.level
+    if _reaches(tags, claim, overlaps=overlaps):
+        return _lowered(claim, cast(Level | None, context.rule.level))
+    return claim if tags.isdisjoint(_DOUBTING) else _doubted(claim)
+
+
+def _reaches(tags: frozenset[str], claim: Found, *, overlaps: bool) -> bool:
+    """Whether a context that is near lowers the claim, and does not only cast doubt on it."""
+    if "any" in tags:
+        return True
+    if not tags.isdisjoint(_CLAUSE):
+        return overlaps or claim.category == _THIRD or rank(claim.level) <= rank("moderate")
+    return overlaps and "doubt" not in tags
+
+
+def _lowered(claim: Found, cap: Level | None) -> Found | None:
     if cap is None:
         return None
-    return replace(claim, level=LEVELS[min(rank(claim.level), LEVELS.index(cast(Level, cap)))])
+    return replace(claim, level=LEVELS[min(rank(claim.level), rank(cap))])
+
+
+def _doubted(claim: Found) -> Found:
+    tags = claim.rule.tags
+    return claim if _UNSURE in tags else replace(claim, rule=replace(claim.rule, tags=(*tags, _UNSURE)))
 
 
 def _near(claim: Found, context: Found) -> bool:
@@ -146,6 +198,16 @@ def _kinds(hit: Found) -> Iterator[tuple[str, str]]:
         yield hit.category, hit.rule.id
     if hit.level != "none":
         yield from ((tag, hit.rule.id) for tag in hit.rule.tags)
+
+
+def _replies(hits: Sequence[Found]) -> frozenset[str]:
+    """What a short message may be in answer to a question. A yes at its beginning outweighs an "I'm fine" after it."""
+    said = {*_names(hits, "reply."), *({*_names(hits, "signal.")} & {"affirms", "denies"})}
+    if "yes" in said:
+        said = {"affirms" if reply == "yes" else reply for reply in said} - {"denies"}
+    if any(hit.category in _OWNED for hit in hits):
+        said.add("owns")
+    return frozenset({"denies" if reply == "no" else reply for reply in said})
 
 
 def _names(hits: Iterable[Found], prefix: str) -> Iterator[str]:

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from safety_filter.check import FilterResult
 from safety_filter.helplines import Helplines, Resources, resolve_country
 from safety_filter.verdict import Violation
-from serving.conversation import Conversation
+from serving.admission import Admits, everyone
+from serving.conversation import Conversation, bounded
 from serving.events import Answer, AssessmentEvent, DoneEvent, Event, ResourcesEvent, SentenceEvent, Timings
 from shield.assessment import Assessment, Finding, Turn
 
@@ -33,14 +34,17 @@ class FakeResponder:
     closed: int = 0
     helplines: Helplines = field(default_factory=cache(Helplines.load))
 
-    def respond(self, conversation: Conversation) -> AsyncIterator[Event]:
+    def respond(self, conversation: Conversation, *, admits: Admits = everyone) -> AsyncIterator[Event]:
+        if not admits(self.level):
+            return self.overloaded(conversation)
         return self._say(conversation, self.script, "local", self.degraded)
 
-    def overloaded(self, conversation: Conversation) -> AsyncIterator[Event]:
-        return self._say(conversation, ("I'm an AI. Call or text 988.",), "static", ("overload",))
+    def overloaded(self, conversation: Conversation, *, why: str = "overload") -> AsyncIterator[Event]:
+        return self._say(conversation, ("I'm an AI. Call or text 988.",), "static", (why,))
 
     def assess(self, turns: Sequence[Turn]) -> Assessment:
         self._break("assess")
+        turns = bounded(tuple(turns))
         last = len(turns) - 1
         finding = Finding("direct.want-to-die", "direct_ideation", "high", last, 0, 4)
         per_turn = tuple("high" if turn.role == "user" else "none" for turn in turns)
@@ -62,6 +66,9 @@ class FakeResponder:
     def ready(self) -> dict[str, Any]:
         entry = {"name": "main", "engine": "llama-cpp", "model": "demo", "state": "ready", "reason": None}
         return {"ready": self.is_ready, "answers_from": "local", "chain": [entry], "next_step": None}
+
+    def swap_counts(self) -> dict[str, int]:
+        return {"swapped": 2, "rolled-back": 0}
 
     async def _say(
         self,

@@ -59,7 +59,14 @@ class Running:
     def workers(self) -> list[psutil.Process]:
         """The engine's processes."""
         children = psutil.Process(self.process.pid).children(recursive=True)
-        return [child for child in children if "serving.llama.worker" in " ".join(child.cmdline())]
+        return [child for child in children if _is_worker(child)]
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        return "serving.llama.worker" in " ".join(process.cmdline())
+    except psutil.Error:  # it is ending
+        return False
 
 
 @contextlib.contextmanager
@@ -101,7 +108,7 @@ def _drain(process: subprocess.Popen[str], printed: "queue.Queue[str]", lines: l
 
 
 def _address(printed: "queue.Queue[str]", lines: list[str]) -> str:
-    ends = time.monotonic() + 40
+    ends = time.monotonic() + 240
     url = ""
     while time.monotonic() < ends:
         with contextlib.suppress(queue.Empty):

@@ -21,6 +21,7 @@ from serving.backend import (
     BackendError,
     BackendMisconfigured,
     BackendRefused,
+    BackendThrottled,
     BackendTimeout,
     BackendUnavailable,
     Request,
@@ -29,7 +30,8 @@ from serving.backends.claude import MAX_ANSWER_BYTES, THINKING_ROOM, ClaudeBacke
 from serving.backends.claude_models import UNKNOWN, Capabilities, capabilities
 from serving.backends.continuation import Continuation
 from serving.backends.static import StaticBackend, sentences_of
-from serving.chain import Chain, Deadlines
+from serving.chain import Chain
+from serving.member import Deadlines
 from shield.assessment import Turn
 
 KEY = "sk-ant-api03-secret-of-the-operator"
@@ -82,11 +84,11 @@ BROKEN: dict[str, tuple[str, type[BackendError]]] = {
     "no-credit": ("", BackendMisconfigured),
     "400": ("", BackendUnavailable),
     "413": ("", BackendUnavailable),
-    "429": ("", BackendUnavailable),
-    "429-retry-after": ("", BackendUnavailable),
+    "429": ("", BackendThrottled),
+    "429-retry-after": ("", BackendThrottled),
     "500": ("", BackendUnavailable),
     "504": ("", BackendTimeout),
-    "529": ("", BackendUnavailable),
+    "529": ("", BackendThrottled),
     "html-error": ("", BackendUnavailable),
     "redirect": ("", BackendUnavailable),
     "html": ("", BackendUnavailable),
@@ -101,8 +103,8 @@ BROKEN: dict[str, tuple[str, type[BackendError]]] = {
     "wrong-shape": (FIRST, BackendUnavailable),
     "no-delta": (FIRST, BackendUnavailable),
     "text-is-a-number": (FIRST, BackendUnavailable),
-    "overloaded-inside": (FIRST, BackendUnavailable),
-    "rate-limit-inside": (FIRST, BackendUnavailable),
+    "overloaded-inside": (FIRST, BackendThrottled),
+    "rate-limit-inside": (FIRST, BackendThrottled),
     "key-inside": (FIRST, BackendMisconfigured),
     "timeout-inside": (FIRST, BackendTimeout),
     "refusal": ("", BackendRefused),
@@ -294,7 +296,9 @@ def test_a_key_that_is_none_is_refused(key: str | SecretStr) -> None:
     assert "schlüssel" not in str(refused.value)
 
 
-@pytest.mark.parametrize("url", ["http://example.org", "ftp://127.0.0.1", "https://", "https://me:pw@example.org", "x"])
+@pytest.mark.parametrize(
+    "url", ["http://example.org", "ftp://127.0.0.1", "https://", "https://me:pw@example.org", "x", "https://[::1"]
+)
 def test_an_address_that_would_leak_is_refused(url: str) -> None:
     with pytest.raises(BackendMisconfigured):
         ClaudeBackend(name="claude", model="m", api_key=KEY, base_url=url)
@@ -453,6 +457,26 @@ def test_every_way_of_cutting_gives_the_same_continuation(said: str, cuts: list[
     places = [0, *sorted(cuts), len(said)]
     pieces = [said[start:end] for start, end in itertools.pairwise(places)]
     assert "".join(map(stage.feed, pieces)) + stage.flush() == expected
+
+
+UNFINISHED = "I hear you. It sounds like you are going"
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (f"{UNFINISHED} through a lot.", " through a lot."),
+        (f"{UNFINISHED}", ""),
+        (" through a lot.", " through a lot."),
+        ("It sounds like you are going through a lot.", "through a lot."),
+        ("I hear you. That is hard.", "That is hard."),
+        ("I hear you. It sounds like a lot.", "It sounds like a lot."),
+    ],
+)
+def test_a_beginning_that_is_sent_back_to_the_letter_is_dropped(said: str, left: str) -> None:
+    for cut in range(len(said) + 1):
+        stage = Continuation(UNFINISHED)
+        assert stage.feed(said[:cut]) + stage.feed(said[cut:]) + stage.flush() == left
 
 
 def test_text_is_held_back_only_while_it_could_be_a_repetition() -> None:

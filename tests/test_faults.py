@@ -49,7 +49,7 @@ def assert_complete(answer: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with service(tmp_path_factory.mktemp("service"), ENGINE + "stall_s = 4.0\n") as started:
+    with service(tmp_path_factory.mktemp("service"), ENGINE + "stall_s = 8.0\n") as started:
         started.wait_for("ready")
         yield started
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from eval.cases import filter_cases
 from safety_filter.check import FilterResult, check
 from safety_filter.contacts import Contacts
 from safety_filter.helplines import Helplines, named_country, resolve_country
@@ -97,6 +98,16 @@ def test_the_corpora_hold_what_they_promise() -> None:
                 "develop",
                 "report",
             }
+
+
+def test_all_corpora_together_hold_what_the_issue_asks_for() -> None:
+    """At least 400 harmful replies, half of them subtle, and 400 good ones, each in a part that is only reported on."""
+    cases = filter_cases()
+    harmful, good = ([case for case in cases if case.harmful is wanted] for wanted in (True, False))
+    assert min(len(harmful), len(good)) >= 400
+    assert 2 * sum(case.subtle for case in harmful) >= len(harmful)
+    for part in (harmful, good):
+        assert sum(case.split == "report" for case in part) >= 400
 
 
 def test_ordinary_talk_is_left_alone() -> None:

@@ -76,6 +76,22 @@ def test_no_low_line_is_ever_shown_or_known() -> None:
         assert "low" not in {line.confidence for line in (*resources.lines, *resources.known)}
 
 
+def test_what_is_not_sure_never_stands_alone() -> None:
+    """Beside every line that is not of high confidence: the emergency number and the international directory."""
+    for code in TABLE.countries:
+        entries = TABLE.resources(code).to_json()
+        if any(entry["confidence"] != "high" for entry in entries):
+            assert next(entry["phone"] for entry in entries if entry["kind"] == "emergency")
+            assert any(entry["kind"] == "directory" for entry in entries)
+
+
+def test_a_country_with_low_lines_alone_gets_its_emergency_number_and_the_directory() -> None:
+    unsure = [code for code, country in TABLE.countries.items() if not country.known]
+    assert unsure
+    for code in unsure:
+        assert ids(TABLE.resources(code)) == [f"{code.lower()}-emergency", "directory"]
+
+
 def test_the_us_gets_988_first_then_the_text_line_then_911() -> None:
     entries = TABLE.resources("us").to_json()
     assert [e["id"] for e in entries] == ["us-988", "us-crisis-text-line", "us-emergency", "directory"]
@@ -222,6 +238,9 @@ def test_a_language_decides_a_country_only_where_it_can(language: str | None, co
         ("I live in Senegal", "SN"),
         ("I used to live in Canada but now I live in Spain", "ES"),
         ("I am in Athens, Georgia", "US"),
+        ("I live near Manchester", "GB"),
+        ("i'm 15, from texas", "US"),
+        ("I'm in a hotel in Rome and I can't sleep", "IT"),
     ],
 )
 def test_a_place_where_the_person_says_they_are_is_found(text: str, code: str) -> None:

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from serving.http.app import create_app
-from serving.http.auth import hashed
 from serving.http.service import HttpOptions
+from serving.keys import hashed
 
 CANARY = "nobody-would-miss-me"
 JSON = {"content-type": "application/json"}
@@ -175,7 +175,7 @@ async def test_a_wrong_key_is_a_401_with_resources(headers):
             response = await http.post(path, json={"message": "x"}, headers=headers)
             assert_error(response, 401, "unauthorized")
             assert response.headers["www-authenticate"].startswith("Bearer")
-        for path in ("/crisis/resources", "/readyz", "/metrics", "/openapi.json", "/v1/models"):
+        for path in ("/crisis/resources", "/metrics", "/openapi.json", "/v1/models"):
             assert_error(await http.get(path, headers=headers), 401, "unauthorized")
 
 

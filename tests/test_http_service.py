@@ -9,8 +9,9 @@ import pytest
 from serving.backends.scripted import ScriptedBackend
 from serving.http.app import create_app
 from serving.http.service import HttpOptions
+from serving.lineup import Lineup
 from serving.service import Service
-from serving.settings import Settings
+from serving.settings import ReplySettings, Settings
 from serving.wiring import build_responder
 
 MODELS = {
@@ -19,11 +20,12 @@ MODELS = {
     "a model that breaks": [ScriptedBackend(["You sound worn out. And", RuntimeError("gone")])],
     "a model that harms": [ScriptedBackend(["You would be better off dead. ", "Call 1-900-555-0199."])],
 }
+SETTINGS = Settings(reply=ReplySettings(default_country="US"))
 
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS.keys())
 def service(request: pytest.FixtureRequest) -> Service:
-    return Service(responder=build_responder(Settings(), request.param), default_country="US")
+    return Service(Lineup(build_responder(Settings(), request.param), settings=SETTINGS))
 
 
 async def send(service: Service, method: str, path: str, **request: Any) -> httpx.Response:

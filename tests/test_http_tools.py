@@ -9,9 +9,10 @@ from http_fakes import FakeResponder
 from http_server import running
 
 from serving.http.app import create_app
-from serving.http.auth import Keys, hashed
+from serving.http.auth import Keys
 from serving.http.metrics import Metrics
 from serving.http.service import HttpOptions
+from serving.keys import hashed
 
 CANARY = "nobody-would-miss-me"
 
@@ -165,7 +166,12 @@ async def test_metrics_count_answers_and_hold_no_text():
 
 def test_two_apps_share_no_metrics_and_reasons_stay_few():
     metrics = Metrics()
-    done = {"source": "x", "assessment": {"level": "y"}, "filter": {"verdict": "z"}, "timings": {"shield_ms": 1.0}}
+    done = {
+        "source": "x",
+        "assessment": {"level": "y"},
+        "filter": {"verdict": "z", "violations": []},
+        "timings": {"shield_ms": 1.0, "first_sentence_ms": 1.0, "total_ms": 2.0},
+    }
     for n in range(200):
         metrics.answered({**done, "degraded": [f"reason-{n}"]}, 0.1)
     text = metrics.exposition().decode()
@@ -202,7 +208,7 @@ async def test_the_openapi_document_describes_every_route():
         docs = await http.get("/docs")
     assert set(document["paths"]) == {
         "/crisis/respond", "/crisis/assess", "/crisis/filter", "/crisis/resources", "/v1/chat/completions",
-        "/v1/models", "/healthz", "/readyz", "/metrics",
+        "/v1/models", "/healthz", "/readyz", "/metrics", "/crisis/report",
     }  # fmt: skip
     assert _references(document) <= {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert docs.status_code == 404

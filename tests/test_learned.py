@@ -1,6 +1,10 @@
-"""The learned stage: it may only raise, it cannot be crashed, and its two files belong together."""
+"""The learned stage: it may only raise, it cannot be crashed, and its files belong together."""
 
 import dataclasses
+import json
+import shutil
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -8,54 +12,47 @@ from hypothesis import strategies as st
 
 from shield.assessment import Turn, rank
 from shield.detect import Detector
-from shield.features import BUCKETS, buckets, windows
-from shield.learned import LearnedStage, Thresholds
+from shield.learned import WINDOW, WINDOWS, LearnedStage, Limits, segments, windows
+from textrules.encoder import ALL, END, START, Encoder, Remembering, arranged
+from textrules.rules import parse
 
 STAGE = LearnedStage.load()
 PATTERNS = Detector.load(learned=False)
 BOTH = Detector.load()
+NEVER, ALWAYS = Limits(0.0, 2.0, 2.0, 2.0, 2.0), Limits(0.0, 0.0, 2.0, 2.0, 2.0)
+WORDS = ["i", "my", "gun", "pills", "tired", "done", "goodbye", "happy", "pasta", "nobody", "sleep", "forever", "mom"]
 
 
-@given(st.text(max_size=400))
-@settings(max_examples=200, deadline=None)
-def test_any_unicode_gives_probabilities(text: str) -> None:
-    found = STAGE.likelihood(text)
-    assert 0 <= found.crisis <= 1
-    assert 0 <= found.grave <= 1
-    assert all(0 <= bucket < BUCKETS for bucket in buckets(text))
+def stage(limits: Limits) -> LearnedStage:
+    return dataclasses.replace(STAGE, limits=limits)
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "i",
-                "my",
-                "the",
-                "gun",
-                "pills",
-                "tired",
-                "done",
-                "goodbye",
-                "happy",
-                "pasta",
-                "nobody",
-                "sleep",
-                "forever",
-                "mom",
-            ]
-        ),
-        max_size=14,
-    )
-)
-@settings(max_examples=200, deadline=None)
-def test_it_only_raises_what_patterns_found(words: list[str]) -> None:
+@given(st.text(max_size=300))
+@settings(max_examples=60, deadline=None)
+def test_any_unicode_gives_an_opinion(text: str) -> None:
+    found = STAGE.opinion([Turn("user", text)], 0)
+    assert 0 <= found.probability <= 1
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=14))
+@settings(max_examples=80, deadline=None)
+def test_it_only_raises_what_sure_patterns_found(words: list[str]) -> None:
     turns = [Turn("user", " ".join(words))]
-    assert rank(BOTH.assess(turns).level) >= rank(PATTERNS.assess(turns).level)
+    sure = [one.level for one in PATTERNS.assess(turns).findings if not BOTH.doubts(one)]
+    assert all(rank(BOTH.assess(turns).level) >= rank(level) for level in sure)
+
+
+def test_the_same_words_get_the_same_opinion_again() -> None:
+    turns = [
+        Turn("user", "the cat goes to my sister on friday"),
+        Turn("assistant", "Why?"),
+        Turn("user", "i wont be here"),
+    ]
+    assert LearnedStage.load().opinion(turns, 2) == STAGE.opinion(turns, 2) == STAGE.opinion(turns, 2)
 
 
 def test_its_finding_says_that_it_was_learned_and_how_likely() -> None:
-    eager = Detector(PATTERNS.rules, dataclasses.replace(STAGE, thresholds=Thresholds(0.0, 1.1, 1.1)))
+    eager = Detector(PATTERNS.rules, stage(ALWAYS))
     (found,) = eager.assess([Turn("user", "The boxes are labelled now, one for each of them.")]).findings
     assert found.rule_id == "learned.crisis"
     assert found.level == "low"
@@ -63,30 +60,68 @@ def test_its_finding_says_that_it_was_learned_and_how_likely() -> None:
     assert (found.start, found.end) == (0, 49)
 
 
-def test_it_is_not_asked_about_languages_it_never_learned() -> None:
-    eager = Detector(PATTERNS.rules, dataclasses.replace(STAGE, thresholds=Thresholds(0.0, 1.1, 1.1)))
-    assert eager.assess([Turn("user", "Сегодня мы варили суп и смотрели старое кино.")]).level == "none"
+RULES = """
+[[rule]]
+id = "test.{name}"
+why = "a rule of this test"
+category = "despair"
+level = "moderate"
+patterns = ["grey days"]
+matches = ["grey days"]
+ignores = ["blue days"]
+tags = {tags}
+"""
 
 
-@given(
-    st.lists(st.sampled_from(["I am done. ", "Pasta tonight!\n", "They will find the letters? ", "ok "]), max_size=12)
-)
-@settings(max_examples=100, deadline=None)
-def test_what_is_added_never_dilutes_what_was_said(pieces: list[str]) -> None:
-    said = "".join(pieces) + "."
-    before, after = STAGE.likelihood(said), STAGE.likelihood(said + " What a lovely day it was at the market.")
-    assert after.crisis >= before.crisis
-    assert after.grave >= before.grave
+def test_an_unsure_rule_is_not_believed_of_a_surely_ordinary_message_and_a_sure_one_is() -> None:
+    certain = stage(dataclasses.replace(NEVER, ordinary=1.1))
+    unsure, sure = parse(RULES.format(name="unsure", tags='["unsure"]')), parse(RULES.format(name="sure", tags="[]"))
+    said = [Turn("user", "grey days in the paint shop")]
+    assert Detector(unsure, certain).assess(said).level == "none"
+    assert Detector(unsure, stage(NEVER)).assess(said).level == "moderate"
+    assert Detector(unsure).assess(said).level == "moderate"
+    assert Detector(sure, certain).assess(said).level == "moderate"
 
 
-def test_a_long_text_is_read_at_both_ends() -> None:
+def test_what_came_before_is_read_with_a_message_and_answers_keep_their_question() -> None:
+    turns = [Turn("user", "Rough week."), Turn("assistant", "Are you safe?"), Turn("user", "Not really")]
+    assert segments(turns, 2) == ("rough week.", "- are you safe?", "not really")
+
+
+def test_a_long_text_is_read_in_parts_at_both_ends() -> None:
     middle = "and then we talked about the weather. " * 300
-    assert any("zebra" in window for window in windows("zebra. " + middle))
-    assert any("zebra" in window for window in windows(middle + " zebra."))
-    assert sum(map(len, windows(middle * 5))) < 20_000
+    for text in ("zebra. " + middle, middle + "zebra."):
+        parts = windows((text,))
+        assert any("zebra" in part[-1] for part in parts)
+        assert len(parts) == WINDOWS
+        assert all(len(part[-1]) <= WINDOW for part in parts)
 
 
-def test_files_of_different_trainings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shield.learned.BUCKETS", BUCKETS * 2)
+@given(st.lists(st.lists(st.integers(4, 40_000), max_size=300), min_size=1, max_size=9))
+def test_the_encoder_never_reads_more_than_its_bound_and_always_the_last_segment(parts: list[list[int]]) -> None:
+    row = arranged(parts)
+    assert len(row) <= ALL
+    assert row[0] == START
+    assert row[-1] == END
+    kept = [token for token in row if token > END]
+    assert kept[len(kept) - len(parts[-1][:128]) :] == parts[-1][:128]
+
+
+def test_what_is_remembered_holds_no_text_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textrules.encoder.REMEMBERED", 3)
+    kept = Remembering(Encoder.load(files("shield") / "learned_model"))
+    for word in ("one", "two", "three", "four", "five"):
+        kept.scores((f"{word} boxes in the hall",))
+    assert len(kept._kept) == 3
+    assert b"boxes" not in b"".join(kept._kept)
+
+
+def test_files_of_different_trainings_are_refused(tmp_path: Path) -> None:
+    shutil.copytree(str(files("shield") / "learned_model"), tmp_path / "model")
+    facts = json.loads((tmp_path / "model" / "model.json").read_text("utf-8"))
+    (tmp_path / "model" / "model.json").write_text(json.dumps(facts | {"encoder": "0" * 32}), "utf-8")
     with pytest.raises(ValueError, match="make train"):
-        LearnedStage.load()
+        LearnedStage.load(tmp_path / "model")
+    (tmp_path / "model" / "model.json").write_text(json.dumps(facts | {"outputs": ["low"]}), "utf-8")
+    with pytest.raises(ValueError, match="make train"):
+        LearnedStage.load(tmp_path / "model")

@@ -18,8 +18,8 @@ from models.catalogue import Catalogue
 from models.weights import locate
 from serving.backend import BackendBusy, BackendMisconfigured, BackendRefused, BackendUnavailable, Request
 from serving.llama.engine import LlamaEngine
-from serving.llama.protocol import Usage
 from serving.llama.settings import LlamaSettings, Sampling
+from serving.worker.protocol import Usage
 from shield.assessment import Turn
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
@@ -116,6 +116,25 @@ async def test_the_protocol_is_not_paid_for_again_whatever_came_in_between(engin
         assert engine.stats.n_cached >= min(prefix, expected)
     assert prefix > len(PROTOCOL.split())
     assert engine.stats.n_evaluated < 40
+
+
+async def test_what_the_most_urgent_have_stays_warm_whatever_came_in_between_and_costs_long_talks_no_room() -> None:
+    rest = " Level: imminent, and the call comes first, before anything else is said."
+    fresh = LlamaEngine(name="fresh", model="smollm2", settings=SETTINGS)
+    await fresh.warm(PROTOCOL, rest)
+    await fresh.start()
+    await fresh.wait_ready(60)
+    await asyncio.wait_for(fresh.warmed.wait(), 60)
+    for level in (rest, " Level: low.", " Level: moderate.", rest):
+        await say(fresh, ask("Someone says it.", level=level, max_tokens=1))
+        if level == rest:
+            assert fresh.stats.n_evaluated < 25
+    long = "again and " * ((SETTINGS.context - fresh.stats.n_prompt) // 2 - 40)
+    await say(fresh, ask(long, level=" Level: low.", max_tokens=SETTINGS.context // 8))
+    assert fresh.stats.n_dropped == 0
+    await say(fresh, ask(level=" Level: low.", max_tokens=1))
+    assert fresh.stats.n_cached > len(PROTOCOL.split()), "what every request has is never pushed out"
+    await fresh.close()
 
 
 async def test_a_given_beginning_is_continued_and_not_repeated(engine: LlamaEngine) -> None:
@@ -286,7 +305,7 @@ PARENT = """
 import asyncio, sys
 from pathlib import Path
 from serving.llama.engine import LlamaEngine
-from serving.llama.protocol import Usage
+from serving.worker.protocol import Usage
 from serving.llama.settings import LlamaSettings
 
 async def main():

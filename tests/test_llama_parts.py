@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.llama import cores, reasons
-from serving.llama.pieces import Pieces
-from serving.llama.prompt import MIN_MESSAGE_TOKENS, Prompt, PromptBuilder, PromptTooLong
-from serving.llama.protocol import Job, decode, encode
 from serving.llama.settings import LlamaSettings, Sampling
-from serving.llama.template import ChatTemplate, Message, TemplateRejected
+from serving.worker import cores, reasons
+from serving.worker.pieces import Pieces
+from serving.worker.prompt import MIN_MESSAGE_TOKENS, Prompt, PromptBuilder, PromptTooLong
+from serving.worker.protocol import Job, decode, encode
+from serving.worker.template import ChatTemplate, Message, TemplateRejected
 
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"

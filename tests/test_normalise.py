@@ -26,7 +26,7 @@ def test_the_plain_reading(typed: str, read: str) -> None:
         ("s u i c i d e", "suicide"), ("k i l l  m y s e l f", "kill myself"), ("dieeeee", "die"), ("killlll", "kill"),
         ("su!c!de", "suicide"), ("k*ll mys*lf", "kill myself"), ("ѕuісіdе", "suicide"), ("suicidle", "suicidal"),
         ("kil myslef", "kill myself"), ("wanna", "want to"), ("sewer slide", "suicide"), ("d-i-e", "die"),
-        ("kms", "kill myself"), ("unaliving", "killing"), ("su-i-cide", "suicide"), ("hopless", "hopeless"),
+        ("iwtd", "i want to die"), ("unaliving", "killing"), ("su-i-cide", "suicide"), ("hopless", "hopeless"),
     ],
 )  # fmt: skip
 def test_what_is_disguised_is_read(typed: str, meant: str) -> None:

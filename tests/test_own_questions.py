@@ -14,6 +14,7 @@ MEANS = {
     "question.safety_again": {"safe"},
     "next_question.low": {"suicide"},
     "next_question.moderate": {"suicide", "tonight", "plan"},
+    "signal.denies_first": {"suicide"},
     "signal.denies_unclear": {"safe"},
     "signal.affirms_unclear": {"suicide"},
 }

@@ -15,8 +15,8 @@ from http_server import running
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from serving.http.app import create_app
-from serving.http.auth import hashed
 from serving.http.service import HttpOptions
+from serving.keys import hashed
 
 pytestmark = pytest.mark.browser
 
@@ -118,6 +118,20 @@ def test_a_message_sent_by_keyboard_gets_help_first_and_then_words(visit: Visit,
     assert page.input_value("#message") == ""
     order = page.eval_on_selector(".turn.assistant", "turn => [...turn.children].map(child => child.className)")
     assert order == ["who", "ways", "text", "small source"]
+
+
+def test_a_long_reply_stands_in_parts_and_its_numbers_begin_one(visit: Visit, fake: FakeResponder):
+    said = [
+        "It hurts a great deal to miss somebody that much, and you have been carrying it by yourself. " * 2,
+        "Who is near?",
+        " You can call 988.",
+    ]
+    fake.script = (*said, " I'm an AI.")
+    visit.say(WORDS)
+    visit.wait_for_done()
+    parts = visit.page.locator(".turn.assistant .part")
+    assert [part.strip() for part in parts.all_inner_texts()] == ["Who is near?", "You can call 988."]
+    assert visit.page.text_content(".turn.assistant .text") == "".join(said) + " I'm an AI."
 
 
 def test_shift_and_enter_make_a_new_line_and_send_nothing(visit: Visit, fake: FakeResponder):

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import prompts.protocol
-from prompts.protocol import SECTIONS, ProtocolError, fold_system, parse_sections, protocol_prefix, system_prompt
+from prompts.protocol import (
+    SECTIONS,
+    ProtocolError,
+    fold_system,
+    parse_sections,
+    protocol_prefix,
+    system_prompt,
+    urgent_notes,
+)
 from prompts.wording import KINDS, LEVELS, SIGNALS
 
 SOUL = Path(prompts.protocol.__file__).with_name("SOUL.md").read_text(encoding="utf-8")
@@ -41,6 +49,16 @@ def test_every_prompt_begins_with_the_prefix_byte_for_byte(level: str, kind: str
         text = prompt(level, kind, language=language, channel=channel, gospel=gospel, signals=frozenset(SIGNALS))
         assert text.encode().startswith(protocol_prefix().encode())
         assert len(text) < 9000
+
+
+def test_what_all_levels_share_stands_first_and_the_most_urgent_notes_are_a_real_beginning() -> None:
+    """Engines keep the prefix and these notes evaluated: what is shared longest costs nobody anything."""
+    urgent = protocol_prefix() + urgent_notes(language="en")
+    assert prompt("imminent", "direct") == urgent
+    assert prompt("imminent", "direct", context=(("p1", "I lost my job."),)).startswith(urgent)
+    shared = urgent[: urgent.index("- Minutes matter")]
+    assert all(prompt(level, kind).startswith(shared) for level in LEVELS for kind in KINDS)
+    assert urgent_notes(language="es") != urgent_notes(language="en")
 
 
 def test_the_prefix_names_every_boundary() -> None:

@@ -17,9 +17,10 @@ from safety_filter.review import Reviewer
 from serving.backend import Backend, BackendUnavailable, Request
 from serving.backends.scripted import ScriptedBackend
 from serving.backends.static import StaticBackend
-from serving.chain import Chain, Deadlines
+from serving.chain import Chain
 from serving.conversation import Conversation
 from serving.events import Answer, AssessmentEvent, DoneEvent, Event, ResourcesEvent, SentenceEvent
+from serving.member import Deadlines
 from serving.respond import Composer, ReplyOptions, Responder
 from shield.assessment import Assessment, Turn
 from shield.detect import Detector

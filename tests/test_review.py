@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from safety_filter.review import Reviewer, load_rules, marked_readings
+from safety_filter.readings import readings
+from safety_filter.review import Reviewer, load_rules
 from textrules.matcher import Matcher
 from textrules.rules import Rule, RuleError, parse
 
@@ -87,7 +88,7 @@ def broken(sentence: str, *, user: str = "", before: str = "", language: str = "
 
 
 def hits(sentence: str) -> set[str]:
-    return {hit.rule.id for reading in marked_readings(sentence) for hit in MATCHER.hits(reading)}
+    return {hit.rule.id for reading in readings(sentence).texts for hit in MATCHER.hits(reading)}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -169,23 +170,23 @@ def test_a_sentence_costs_microseconds() -> None:
     sentences = [line for line in CARE_LINES for _ in range(4)]
     times = []
     for sentence in sentences:
-        started = time.perf_counter()
+        started = time.thread_time()
         REVIEWER.review(sentence, before=CARE_LINES[0], user="I want to die", language="en", allowed=NoContacts())
-        times.append(time.perf_counter() - started)
+        times.append(time.thread_time() - started)
     assert (
         statistics.median(times) < 600e-6
     )  # ten times what an idle core needs: this only catches a lost order of magnitude
 
 
 @pytest.mark.parametrize(
-    "hostile", ["a ", "would be ", "kill yourself ", "(", "so that no one ", "you can ", "'d ", "=?"]
+    "hostile", ["a ", "would be ", "kill yourself ", "(", "so that no one ", "you can ", "'d ", "=?", "é"]
 )
 def test_hostile_text_costs_linear_time(hostile: str) -> None:
     def cost(length: int) -> float:
         text = (hostile * length)[:length]
-        started = time.perf_counter()
+        started = time.thread_time()
         REVIEWER.review(text, before="", user=text[:2000], language="en", allowed=NoContacts())
-        return time.perf_counter() - started
+        return time.thread_time() - started
 
     cost(200)
     assert cost(20_000) < 1.0

@@ -6,7 +6,7 @@ import pytest
 
 from shield.assessment import Turn, rank
 from shield.detect import Detector, rules
-from textrules.matcher import Matcher
+from textrules.matcher import Matcher, regexp
 from textrules.normalise import views
 from textrules.rules import Rule, RuleError, load, parse
 
@@ -35,7 +35,7 @@ def test_a_rule_fires_on_its_examples_and_on_no_near_miss(rule: Rule, matcher: M
 def test_every_rule_belongs_to_a_known_category_and_has_the_level_it_needs() -> None:
     for rule in RULES:
         kind = rule.category.partition(".")[0]
-        assert rule.category in CATEGORIES or kind in {"cue", "signal", "ask", "context"}, rule.id
+        assert rule.category in CATEGORIES or kind in {"cue", "signal", "ask", "reply", "context"}, rule.id
         assert (rule.level is not None) == (rule.category in CATEGORIES) or kind in {"context", "cue"}, rule.id
 
 
@@ -67,6 +67,20 @@ def test_an_unknown_fragment_an_unknown_field_and_a_doubled_id_are_named() -> No
         parse("[[rule]")
     with pytest.raises(RuleError, match="kebab"):
         parse(f'[[rule]]\nid = "A b"\n{whole}')
+
+
+def test_a_blank_inside_a_class_is_refused_where_it_stands() -> None:
+    rule = '[[rule]]\nid = "a.b"\nwhy = "w"\ncategory = "c"\nmatches = ["x"]\nignores = ["y"]\npatterns = ['
+    with pytest.raises(RuleError, match=r"rule a\.b: a blank inside \[, \]"):
+        parse(rule + "'x[, ]y']")
+    assert parse(rule + r"'x[,\x20]y \[ z\]']")
+
+
+def test_every_pattern_and_every_unless_compiles() -> None:
+    # A pattern with a literal is compiled when its literal first occurs: never before a person's message, but for this.
+    for rule in RULES:
+        for pattern in (*rule.patterns, *rule.unless):
+            regexp(pattern)
 
 
 def test_words_are_borrowed_only_from_files_that_exist() -> None:

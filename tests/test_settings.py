@@ -1,14 +1,24 @@
 """Settings: file under variables, one clear line for each mistake, never open, never a secret on a screen."""
 
+import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
 
 from serving import settings as module
-from serving.settings import ClaudeEntry, LlamaEntry, Settings, SettingsError, load
+from serving.settings import (
+    ClaudeEntry,
+    LlamaEntry,
+    LlamaServerEntry,
+    OllamaEntry,
+    OpenAIEntry,
+    Settings,
+    SettingsError,
+    load,
+)
 
 EXAMPLE = Path(__file__).parent.parent / "crisis.example.toml"
 HASH = "a" * 64
@@ -94,10 +104,32 @@ def test_the_example_can_be_used_as_it_stands() -> None:
 def test_every_option_is_documented_in_the_example_with_its_default() -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
     uncommented = "\n".join(line.removeprefix("# ") if " = " in line[:40] else line for line in text.splitlines())
-    for section, model in (("", Settings), ("[server]", module.ServerSettings), ("[reply]", module.ReplySettings)):
+    for section, model in (
+        ("", Settings),
+        ("[server]", module.ServerSettings),
+        ("[reply]", module.ReplySettings),
+        ("[shield]", module.ShieldSettings),
+        ("[filter]", module.FilterSettings),
+        ("[records]", module.RecordsSettings),
+        ("[telemetry]", module.TelemetrySettings),
+    ):
         _assert_documented(model, uncommented, section)
-    for entry in (LlamaEntry, ClaudeEntry):
-        _assert_documented(entry, uncommented, "[[chain]]")
+
+
+@pytest.mark.parametrize("entry", [LlamaEntry, LlamaServerEntry, OpenAIEntry, OllamaEntry, ClaudeEntry])
+def test_every_engine_is_shown_with_all_its_options_in_a_block_that_can_be_used(entry: type[BaseModel]) -> None:
+    engine = entry.model_fields["engine"].annotation
+    _, *blocks = EXAMPLE.read_text(encoding="utf-8").split("[[chain]]\n")
+    tables = [tomllib.loads("\n".join(_options(block))) for block in blocks]
+    table = next(table for table in tables if engine == Literal[table["engine"]])  # type: ignore[valid-type]  # a value
+    assert set(table) == set(entry.model_fields)
+    entry(**table)
+
+
+def _options(block: str) -> list[str]:
+    """The options of one [[chain]] block, those too that stand behind a "#"."""
+    lines = [line.removeprefix("# ") for line in block.splitlines()]
+    return [line for line in lines if re.match(r"\w+ = ", line)]
 
 
 def test_the_example_shows_the_true_defaults() -> None:
@@ -109,7 +141,7 @@ def test_the_example_shows_the_true_defaults() -> None:
 
 def _assert_documented(model: type[BaseModel], text: str, section: str) -> None:
     for option in model.model_fields:
-        if option in ("server", "reply", "chain"):
-            assert f"[{option}]" in text
+        if option in ("server", "reply", "shield", "filter", "records", "telemetry", "chain", "guard"):
+            assert f"{option}]" in text
         else:
             assert f"\n{option} = " in text, f"{section} {option} is missing in crisis.example.toml"

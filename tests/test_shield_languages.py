@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from shield.assessment import Turn, rank
-from shield.detect import Detector, detect, rules
+from shield.assessment import Assessment, Turn, rank
+from shield.detect import Detector, rules
 from textrules.normalise import fold
 
 CORPUS = Path(__file__).parent.parent / "eval" / "data" / "shield_multi.jsonl"
@@ -16,9 +16,16 @@ LANGUAGES = ("es", "pt", "fr", "de", "zh", "hi", "ar", "tl", "ru", "uk")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 
 
+DETECTOR = Detector(rules())
+
+
 @pytest.fixture(scope="module")
 def detector() -> Detector:
-    return Detector.load()
+    return DETECTOR
+
+
+def detect(text: str) -> Assessment:
+    return DETECTOR.assess((Turn("user", text),))
 
 
 def missed(rows: list[dict[str, Any]]) -> list[str]:

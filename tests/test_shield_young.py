@@ -5,11 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from eval.cases import ShieldCase, shield_cases
-from shield.assessment import Turn, rank
-from shield.detect import Detector, detect
+from shield.assessment import Assessment, Turn, rank
+from shield.detect import Detector, rules
 
-DETECTOR = Detector.load()
+DETECTOR = Detector(rules())
 CASES = [case for case in shield_cases() if case.topic.startswith("young-") and case.split == "develop"]
+
+
+def detect(text: str) -> Assessment:
+    return DETECTOR.assess((Turn("user", text),))
 
 
 def share(cases: list[ShieldCase], holds: Callable[[ShieldCase], bool]) -> float:

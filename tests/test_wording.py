@@ -152,7 +152,7 @@ def test_a_plan_is_heard_as_a_plan_and_plain_words_as_plain_words() -> None:
             level="high", kind="direct", categories=categories, language="en", variant=1, ask_safety=True
         )
 
-    assert "plan" in opening("direct_ideation", "plan_or_means")
+    assert opening("direct_ideation", "plan_or_means").startswith("This has come very close")
     assert opening("direct_ideation", "indirect_ideation") == opening()
     assert opening("indirect_ideation") != opening()
 

@@ -7,13 +7,14 @@ languages share counts little for each.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from textrules.language_words import CYRILLIC, LATIN, LETTERS, RARE, WORD_ENDS
 
 _SAMPLE = 2000  # characters looked at; more never changes the answer and would cost time
 _ENOUGH = 0.68  # one word that only one language has
 _MARGIN = 0.72  # the second best must stay below this share of the best
+_LIKELY, _LIKELY_MARGIN = 0.3, 0.8  # the same two for a choice among few languages
 _OWNERS = 6  # a word that more languages have says nothing
 _COVERAGE = 0.11  # score per word below which a longer text is in some other language
 
@@ -91,6 +92,16 @@ def identify(text: str) -> str | None:
     return _latin(sample)
 
 
+def likely(text: str, among: Collection[str]) -> str | None:
+    """The likeliest of these languages for a text in Latin letters that `identify` is not sure of; None where nothing
+    speaks for one. Only for choosing between languages that the reader of the text knows anyway.
+    """
+    scores, words = _latin_scores(_MARKS.sub("'", _WEB.sub(" ", text[:_SAMPLE].lower())))
+    ranked = sorted(((scores.get(one, 0.0), one) for one in among), reverse=True)
+    (best, language), (second, _) = ranked[0], ranked[1]
+    return language if words and best >= _LIKELY and second < _LIKELY_MARGIN * best else None
+
+
 def _by_script(sample: str, first: str) -> str | None:
     alone = not _MIXED.search(sample)  # no Latin letter, and nothing Japanese among the Han: the first letter tells all
     script = _SCRIPT_OF.get(ord(first) >> 4) if alone else _script(sample)
@@ -123,6 +134,11 @@ def _script(sample: str) -> str | None:
 
 
 def _latin(sample: str) -> str | None:
+    return _best(*_latin_scores(sample))
+
+
+def _latin_scores(sample: str) -> tuple[dict[str, float], int]:
+    """What speaks for each language, and the number of words."""
     words = _WORD.findall(sample)
     scores: dict[str, float] = {}
     for word in words:
@@ -135,7 +151,7 @@ def _latin(sample: str) -> str | None:
         for char in set(_MARKED.findall(sample)):
             for language, weight in _LETTER_VOTES[char]:
                 scores[language] = scores.get(language, 0.0) + weight
-    return _best(scores, len(words))
+    return scores, len(words)
 
 
 def _elided(word: str) -> tuple[tuple[str, float], ...]:

@@ -63,26 +63,31 @@ class Matcher:
 
     def hits(self, text: str) -> list[Hit]:
         """Matches of every rule that no `unless` of the same clause silences, in the order of the rules."""
+        return [hit for hit, silent in self._tried(text) if not silent]
+
+    def silenced(self, text: str) -> list[Hit]:
+        """Matches that their rule's own `unless` silences: what an explanation names."""
+        return [hit for hit, silent in self._tried(text) if silent]
+
+    def _tried(self, text: str) -> Iterator[tuple[Hit, bool]]:
         data = text.encode("utf-8", "replace")
         numbers = self._words.candidates(squeezed(data))
         numbers += [self._rest[i] for i in self._database.scan(data)]
         if not numbers:
-            return []
+            return
         context = _Context(text)
-        hits: list[Hit] = []
         for number in sorted(numbers):
             pattern, index = self._patterns[number]
             rule = self.rules[index]
             for start, end in self._located(data, text, pattern):
-                if not rule.unless or not context.silences(index, self._unless(index), start, end):
-                    hits.append(Hit(rule, start, end))
-        return hits
+                silent = bool(rule.unless) and context.silences(index, self._unless(index), start, end)
+                yield Hit(rule, start, end), silent
 
     def _located(self, data: bytes, text: str, pattern: str) -> list[tuple[int, int]]:
-        regexp = self._compiled.get(pattern)
-        if regexp is None:
-            regexp = self._compiled[pattern] = _regexp(pattern)
-        spans = regexp.spans(data, _MATCHES_PER_PATTERN)
+        compiled = self._compiled.get(pattern)
+        if compiled is None:
+            compiled = self._compiled[pattern] = regexp(pattern)
+        spans = compiled.spans(data, _MATCHES_PER_PATTERN)
         if not spans or len(data) == len(text):
             return spans
         return [(_characters(data, start), _characters(data, end)) for start, end in spans]
@@ -94,14 +99,14 @@ class Matcher:
             parts = self.rules[index].unless
             alike = [[part for part in parts if _plain(part) is plain] for plain in (True, False)]
             joined = ["|".join(f"(?:{part})" for part in group) for group in alike if group]
-            found = self._silencers[index] = [_regexp(one) for one in joined]
+            found = self._silencers[index] = [regexp(one) for one in joined]
         return found
 
     def _blamed(self) -> RuleError | None:
         """The rule whose pattern cannot be compiled, found one by one once the whole set has failed."""
         for pattern, index in self._patterns:
             try:
-                _regexp(pattern)
+                regexp(pattern)
                 Database([] if needed(pattern) else [pattern], cached=False)
             except (re2.error, RuleError) as error:
                 return RuleError(f"rule {self.rules[index].id}: the pattern {pattern!r} is not valid: {error}")
@@ -153,7 +158,7 @@ class _Context:
         known = self._known.get(key)
         if known is None:
             data = self._text[part[0] : part[1]].encode("utf-8", "replace")
-            known = self._known[key] = any(regexp.occurs(data) for regexp in unless)
+            known = self._known[key] = any(one.occurs(data) for one in unless)
         return known
 
 
@@ -161,7 +166,8 @@ def _plain(pattern: str) -> bool:
     return pattern.replace(SPACE, "").isascii() and r"\p" not in pattern
 
 
-def _regexp(pattern: str) -> Regexp:
+def regexp(pattern: str) -> Regexp:
+    """The pattern as it is located. Raises re2.error."""
     return Regexp(pattern, plain=_plain(pattern))
 
 

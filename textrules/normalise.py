@@ -79,7 +79,7 @@ def _one_to_one() -> dict[int, str]:
 
 _TABLE = _one_to_one()
 _DROPPED = re.compile(
-    r"(?<=\w)'(?=\w)|[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff\u0300-\u036f"
+    r"(?<=[\w\u0300-\u036f])'(?=\w)|[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff\u0300-\u036f"
     r"\u0640\u064b-\u065f\u0670\u093c]+"  # Arabic vowel marks, the Devanagari dot: written or left out at will
 )
 

@@ -15,6 +15,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ _SENTENCE_END = r"(?:\W*$|\s*[.!?;\n)]\W*)"
 _WORD_START = r"\b(?:"
 _WORD_END = r"(?:\b|$)"
 _FIELDS = {"id", "why", "category", "level", "language", "patterns", "unless", "matches", "ignores", "tags"}
+_BLANK_IN_CLASS = re.compile(r"(?<!\\)\[\^?\]?[^\]]*? [^\]]*\]")
 _ID = re.compile(r"[a-z0-9_]+\.[a-z0-9-]+(\.[a-z0-9-]+)*")
 
 
@@ -64,6 +66,12 @@ def load(files: Iterable[Traversable | Path]) -> tuple[Rule, ...]:
             seen.add(rule.id)
             rules.append(rule)
     return tuple(rules)
+
+
+def load_folder(package: str, folder: str) -> tuple[Rule, ...]:
+    """All rules of the *.toml files in a package's folder, in the order of the files' names. Raises as `load` does."""
+    found = (file for file in (resources(package) / folder).iterdir() if file.name.endswith(".toml"))
+    return load(sorted(found, key=lambda file: file.name))
 
 
 def parse(text: str, source: str = "rules") -> tuple[Rule, ...]:
@@ -110,6 +118,9 @@ def _expand_words(raw: Mapping[str, str], source: str) -> dict[str, str]:
 
 
 def _expand(pattern: str, words: dict[str, str], where: str) -> str:
+    if match := _BLANK_IN_CLASS.search(pattern):
+        raise RuleError(f"{where}: a blank inside {match[0]}; a blank stands for a run of them: write \\x20 there")
+
     def put(match: re.Match[str]) -> str:
         if match[1] not in words:
             raise RuleError(f"{where}: unknown fragment {match[0]}; define it in [words] above its use")

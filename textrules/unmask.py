@@ -1,6 +1,6 @@
 """Reads what is written in disguise: leetspeak, spaced and dotted letters, stretched words, misspellings, slang, emoji.
 
-Only words that matter to the rules are read, from the closed lists of disguises.toml: disguise alone means nothing.
+Only known words are read, those of disguises.toml and of textrules.vocabulary: disguise alone means nothing.
 `unmasked` gives the edits that turn the plain reading into the meant one; `textrules.normalise` keeps the positions.
 """
 
@@ -14,6 +14,7 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from textrules.database import Database
+from textrules.vocabulary import known
 
 Edit = tuple[int, int, str]  # half-open span of the plain reading, and what stands there instead
 
@@ -52,6 +53,11 @@ _SPACED = re.compile(r"(?<![^\W_])(?:[^\W_][ .\-_*|/,~+]{1,3}){3,40}[^\W_](?![^\
 _INNER = re.compile(r"(?<![^\W_])[a-z]{1,9}(?:[.\-_*|/~][a-z]{1,9}){1,6}(?![^\W_])")
 _LONGER = re.compile(r"(?<![a-z])[a-z]{3,120}(?![a-z])")
 _WORD = re.compile(r"[a-z0-9]+")
+_LETTERS = re.compile(r"(?<!\w)[a-z]{4,}(?!\w)")
+_SIGNS = re.compile(r"(?<![\w@$!|+€£])[a-z0-9@$!|+€£]*[a-z0-9@$|+€£](?![\w@$|+€£])")
+_MEASURE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|m?g|kg|[ckm]?m|ml|yo|yrs?|mins?|h|hrs?|k|s|x|f|d|p|er|te|ter)")
+_SIGN = r"[^\w\s\x00-\u2190\u3000-\u303f\uff00-\uffef]"
+_PICTURE = re.compile(rf"(?<!{_SIGN}){_SIGN}++(?=\s*[^\W_])")  # each run is read once: a wall of pictures costs no more
 _MIXED = re.compile(r"(?<!\S)\S{2,60}(?!\S)")
 _HINT = "|".join(
     (
@@ -73,6 +79,7 @@ class _Lists(NamedTuple):
     small: frozenset[str]
     meant: dict[str, str]
     emoji: dict[str, str]
+    done: dict[str, str]
 
 
 @cache
@@ -87,7 +94,15 @@ def _lists() -> _Lists:
     lexicon = frozenset((*raw["words"], *raw["long"]))
     real = frozenset(raw["real"]) | lexicon
     slips = {slip: word for word in raw["long"] for slip in _slips(word) if slip not in real}
-    return _Lists(lexicon, tuple(raw["words"]), frozenset(raw["small"]), slips | raw["meant"], raw["emoji"])
+    return _Lists(
+        lexicon, tuple(raw["words"]), frozenset(raw["small"]), slips | raw["meant"], raw["emoji"], raw["done"]
+    )
+
+
+def spelled() -> frozenset[str]:
+    """Every word that something is unmasked to by a list."""
+    lists = _lists()
+    return frozenset(word for said in (*lists.lexicon, *lists.meant.values()) for word in said.split())
 
 
 def _slips(word: str) -> Iterator[str]:
@@ -103,7 +118,8 @@ def unmasked(text: str) -> list[Edit]:
     """The edits, in order and apart from each other; none for a text without disguise."""
     edits: list[Edit] = []
     meant = _lists().meant
-    if not meant.keys().isdisjoint(_WORD.findall(text)) and (
+    words = _WORD.findall(text)
+    if not meant.keys().isdisjoint(words) and (
         not meant.keys().isdisjoint(text.split()) or any(c in text for c in ".,!?") or " " not in text
     ):
         edits += [
@@ -111,9 +127,21 @@ def unmasked(text: str) -> list[Edit]:
             for m in _WORD.finditer(text)
             if m[0] in meant and not _unit(text, m.start())
         ]
+    edits += _slipped(text, words)
     if not text.isascii() or _hints().scan(text.encode()):
         edits += _tricks(text)
     return _apart(edits)
+
+
+def _slipped(text: str, words: list[str]) -> Iterator[Edit]:
+    """Slips of the finger in words that nobody knows, where most other words are known ones."""
+    vocabulary, meant = known(), _lists().meant
+    new = {word for word in words if word not in vocabulary and word not in meant and not word.isdigit()}
+    if not new or 2 * len(new) > len(words):
+        return
+    slips = {word: said for word in new if (said := vocabulary.slip(word))}
+    if slips:
+        yield from ((m.start(), m.end(), slips[m[0]]) for m in _LETTERS.finditer(text) if m[0] in slips)
 
 
 def _unit(text: str, at: int) -> bool:
@@ -129,33 +157,89 @@ def _tricks(text: str) -> Iterator[Edit]:
             meant = reader(match[0])
             if meant and meant != match[0]:
                 yield match.start(), match.end(), meant
+    yield from _leetspeak(text)
     if not text.isascii():
-        emoji = _lists().emoji
-        yield from ((at, at + 1, f" {emoji[char]} ") for at, char in enumerate(text) if char in emoji)
+        yield from _pictures(text)
+        yield from _confused(text)
+
+
+def _pictures(text: str) -> Iterator[Edit]:
+    """Pictures as the words that they stand for; those that only stand between words as nothing."""
+    emoji, done = _lists().emoji, _lists().done
+    yield from ((m.start(), m.end(), done[m[0]]) for m in _to_do().finditer(text))
+    yield from ((at, at + 1, f" {emoji[char]} ") for at, char in enumerate(text) if char in emoji)
+    for match in _PICTURE.finditer(text):
+        if emoji.keys().isdisjoint(match[0]):
+            yield match.start(), match.end(), " "
+
+
+@cache
+def _to_do() -> re.Pattern[str]:
+    """A picture in the place of a verb."""
+    return re.compile(f"(?<=\\bto )(?:{'|'.join(_lists().done)})")
+
+
+def _confused(text: str) -> Iterator[Edit]:
+    """Words all of whose letters look like Latin ones, in a text of Latin letters and of words that mix both."""
+    if not any(map(_mixed, set(text.split()))):
+        return
+    for match in _ALIKE.finditer(text):
+        plain = match[0].translate(_CONFUSED)
+        if plain in known():
+            yield match.start(), match.end(), plain
+
+
+_ALIKE = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
+_LEETSPEAK = 3  # words in leetspeak make a text leetspeak, and its numbers words
+
+
+def _leetspeak(text: str) -> list[Edit]:
+    """Every word of a text that is leetspeak throughout: there "1" is a word, and no number."""
+    signed = [match for match in _SIGNS.finditer(text) if not match[0].isalpha()]
+    mixed = [match for match in signed if any("a" <= char <= "z" for char in match[0])]
+    read = [match for match in mixed if known().best(_readings(match[0]))]
+    if len(read) < _LEETSPEAK or 2 * len(read) < len(mixed):
+        return []
+    said = ((match, known().best(_readings(match[0])) or _plainest(match[0])) for match in signed)
+    return [(match.start(), match.end(), word) for match, word in said if word]
+
+
+def _plainest(said: str) -> str:
+    return "" if said.isdigit() else "".join(_LEET.get(char, char)[0] for char in said)
+
+
+def _readings(said: str) -> Iterator[str]:
+    """Each way to read the signs as letters; none where that would be too many."""
+    choices = [_LEET.get(char, char) for char in said]
+    if sum(len(choice) > 1 for choice in choices) <= _AMBIGUOUS:
+        yield from map("".join, product(*choices))
+
+
+_AMBIGUOUS = 4
 
 
 def _spaced(said: str) -> str:
+    """Spaced letters as known words; as one word where they are none, because nobody spells out a whole sentence."""
     letters = re.sub(r"[^\w]|_", "", said)
-    return _split(letters) or _split(_leet(letters))
+    if letters.isdigit():
+        return ""
+    words = known().split(letters) or _split(_leet(letters)) or (letters if letters.isalpha() else "")
+    return " ".join(_lists().meant.get(word) or _longer(word) or word for word in words.split())
 
 
 def _split(letters: str) -> str:
-    """The letters as words of the list, longest first; empty if they cannot be read so."""
-    words: list[str] = []
-    while letters:
-        for size in range(min(len(letters), 10), 0, -1):
-            if letters[:size] in _lists().lexicon or letters[:size] in _lists().small:
-                words.append(letters[:size])
-                letters = letters[size:]
-                break
-        else:
-            return ""
-    return " ".join(words) if any(word in _lists().lexicon for word in words) else ""
+    """The letters of a list's word, as they stand."""
+    return letters if letters in _lists().lexicon else ""
 
 
 def _inner(said: str) -> str:
+    """A word with marks between its letters or, of a listed one, between its parts."""
     letters = re.sub(r"[^a-z]", "", said)
-    return letters if letters in _lists().lexicon else ""
+    apart = len(said) - len(letters) >= len(letters) - 2 > 1
+    return letters if letters in _lists().lexicon or (apart and letters in known()) else ""
+
+
+_SURE = 4  # characters: three signs and letters are a grade, a gate or a size as often as a word
 
 
 @lru_cache(maxsize=2048)
@@ -163,11 +247,11 @@ def _leet(said: str) -> str:
     """The word of the list that is meant, trying every reading of each sign; a starred letter stands for any."""
     if len(said) > 14:
         return ""
-    choices = [_LEET.get(char, char) for char in said]
-    if sum(len(choice) > 1 for choice in choices) <= 4:
-        for reading in map("".join, product(*choices)):
-            if reading in _lists().lexicon or reading in _lists().meant:
-                return _lists().meant.get(reading, reading)
+    for reading in _readings(said):
+        if reading in _lists().lexicon or reading in _lists().meant:
+            return _lists().meant.get(reading, reading)
+    if len(said) >= _SURE and not _MEASURE.fullmatch(said) and (word := known().best(_readings(said))):
+        return word
     if any(char in _WILD for char in said) and sum(char in _WILD for char in said) <= len(said) // 2:
         shape = re.compile("".join("[a-z]" if char in _WILD else re.escape(char) for char in said))
         return next((word for word in _lists().ordered if shape.fullmatch(word)), "")
@@ -180,11 +264,13 @@ def _longer(said: str) -> str:
         return ""
     pieces = [[piece] for piece in runs[::3]]
     doubled = runs[2::3]
-    for mask in product((1, 2), repeat=min(len(doubled), 6)):
-        word = pieces[0][0] + "".join(c * n + p[0] for c, n, p in zip(doubled, mask, pieces[1:], strict=False))
-        if word in _lists().lexicon or word in _lists().meant:
-            return _lists().meant.get(word, word)
-    return re.sub(r"([a-z])\1{2,}", r"\1", said)
+    readings = [
+        pieces[0][0] + "".join(c * n + p[0] for c, n, p in zip(doubled, mask, pieces[1:], strict=False))
+        for mask in product((1, 2), repeat=min(len(doubled), 6))
+    ]
+    if word := next((one for one in readings if one in _lists().lexicon or one in _lists().meant), ""):
+        return _lists().meant.get(word, word)
+    return known().best(readings) or re.sub(r"([a-z])\1{2,}", r"\1", said)
 
 
 def _mixed(said: str) -> str:

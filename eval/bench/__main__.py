@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from eval.bench import engine, throughput
-from serving.llama.cores import available
+from serving.worker.cores import available
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ from serving.llama.engine import LlamaEngine
 from serving.llama.settings import LlamaSettings, Sampling
 from serving.service import Service
 from serving.settings import Settings
+from serving.supervision import Engine
 from serving.wiring import DEMO_MODEL, build, demo_settings
 from shield.assessment import Turn
 
@@ -68,7 +69,7 @@ async def _fresh_engine() -> list[float]:
         await engine.close()
 
 
-async def _first_text(engine: LlamaEngine, prompt: str) -> float:
+async def _first_text(engine: Engine, prompt: str) -> float:
     system = system_prompt(
         level="high", kind="direct", language="en", channel="chat", gospel="off", signals=frozenset()
     )
@@ -130,7 +131,7 @@ def _event_ms(port: int, prompt: str, wanted: str) -> float:
         return next((seconds * 1000 for name, _, seconds in events if name == wanted), 0.0)
 
 
-def _reply(port: int, engine: LlamaEngine, prompt: str) -> Cost:
+def _reply(port: int, engine: Engine, prompt: str) -> Cost:
     seconds = 0.0
     for name, _, at in stream_events(port, {"message": prompt, "country": "US"}):
         if name == "done":
@@ -145,6 +146,8 @@ def _served() -> Iterator[tuple[int, LlamaEngine]]:
     """The real service with the demo model, in a thread of this process, so that the engine's counts can be read."""
     service: Service = build(demo_settings(Settings()), as_if_approved())
     (engine,) = service.engines
+    if not isinstance(engine, LlamaEngine):
+        raise TypeError("the demo is run by llama.cpp in a process of its own")
     app = create_app(service, HttpOptions(), on_start=service.start, on_stop=service.stop)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(server_config(app, log_level="error"))
@@ -185,8 +188,8 @@ def _bare_engine(settings: LlamaSettings) -> Iterator[Any]:
 
 
 def _bare(settings: LlamaSettings, pipe: Connection) -> None:
-    from serving.llama.cores import available, plan
     from serving.llama.runtime import Runtime
+    from serving.worker.cores import available, plan
 
     runtime = Runtime(settings, plan(available(), generate=settings.threads, prompt=settings.prompt_threads))
     pipe.send("ready")
@@ -196,7 +199,7 @@ def _bare(settings: LlamaSettings, pipe: Connection) -> None:
         runtime.begin([*text[:n_cached], 5], room=n_generated)
         runtime.evaluate(text[runtime.evaluated() : n_cached])
         began = time.perf_counter()
-        with runtime.sampler(Sampling(temperature=0.7), []) as sampler:
+        with runtime.sampler([], Sampling(temperature=0.7)) as sampler:
             runtime.evaluate(text[n_cached:])
             for step in range(n_generated):
                 token = sampler.next()

@@ -14,6 +14,7 @@ from serving.backends.scripted import ScriptedBackend
 from serving.http.app import create_app
 from serving.http.server import server_config
 from serving.http.service import HttpOptions
+from serving.lineup import Lineup
 from serving.service import Service
 from serving.settings import Settings
 from serving.wiring import build_responder
@@ -22,7 +23,7 @@ from serving.wiring import build_responder
 def service() -> FastAPI:
     """The whole service; the backend forgets its requests so that memory stays flat."""
     backend = ScriptedBackend(SCRIPT, requests=Forgetful())
-    return create_app(Service(responder=build_responder(Settings(), [backend])), HttpOptions(max_concurrent=1000))
+    return create_app(Service(Lineup(build_responder(Settings(), [backend]))), HttpOptions(max_concurrent=1000))
 
 
 class Forgetful(list[Any]):

@@ -37,25 +37,32 @@ def _rate(port: int) -> float:
 
 @contextlib.contextmanager
 def _peer(kind: str) -> Iterator[int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     process = subprocess.Popen([sys.executable, "-m", "eval.bench.peers", kind, str(port)])  # noqa: S603 - our own module
     try:
-        _await(port, process)
+        await_answer(port, process)
         yield port
     finally:
         process.terminate()
         process.wait(10)
 
 
-def _await(port: int, process: "subprocess.Popen[bytes]") -> None:
+def free_port() -> int:
+    """One that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def await_answer(port: int, process: "subprocess.Popen[bytes]") -> None:
+    """Until the server answers anything at all. Raises RuntimeError when it does not."""
     ends = time.monotonic() + 60
     while time.monotonic() < ends and process.poll() is None:
         with contextlib.suppress(OSError):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
-            connection.request("GET", "/healthz")
-            connection.getresponse().read()
-            return
+            with contextlib.closing(connection):
+                connection.request("GET", "/healthz")
+                connection.getresponse().read()
+                return
         time.sleep(0.1)
     raise RuntimeError("a benchmark server did not start")

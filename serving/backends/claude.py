@@ -6,9 +6,9 @@ neither chained nor quoted, and its loggers are kept above DEBUG. Nothing is tak
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -17,12 +17,14 @@ from serving.backend import (
     BackendMisconfigured,
     BackendRefused,
     BackendUnavailable,
+    PrefillRejected,
     Request,
 )
 from serving.backends.claude_errors import failure_of
 from serving.backends.claude_models import Capabilities, capabilities
 from serving.backends.continuation import Continuation
-from shield.assessment import Turn
+from serving.backends.messages import alternating, told_of_beginning
+from serving.backends.wire import LOOPBACK, split
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
@@ -33,15 +35,10 @@ MAX_ANSWER_BYTES = 1_000_000
 THINKING_ROOM = 1024
 """Tokens that a model which can't stop thinking gets beside those of the reply."""
 
+logger = logging.getLogger("crisis")
+
 _CHARACTERS_PER_TOKEN = 8
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _CHATTY = ("anthropic", "httpx2", "httpcore2")
-_EARLIER = "(Earlier messages are not shown.)"
-_WORDLESS = "(no words)"
-_BEGUN = (
-    "Your reply has already begun, and the person has read this beginning:\n<begun>\n{prefix}\n</begun>\n"
-    "Write only what comes right after it. Do not repeat it, do not reword it, do not ask its question again."
-)
 
 
 class ClaudeBackend:
@@ -92,7 +89,7 @@ class ClaudeBackend:
         room = request.max_tokens * _CHARACTERS_PER_TOKEN
         answer = _Answer(self._read_timeout_s)
         try:
-            await answer.ask(self._client, payload(request, self.model, self._takes, self._temperature))
+            await self._ask(answer, request)
             silent = True
             while room > 0 and (text := await answer.next_text()) is not None:
                 piece = continuation.feed(text[:room])
@@ -108,15 +105,27 @@ class ClaudeBackend:
         finally:
             await answer.aclose()
 
+    async def _ask(self, answer: "_Answer", request: Request) -> None:
+        """Raises BackendError. A model that turns out to reject a prefill gets none from then on."""
+        asked, prefilled = payload(request, self.model, self._takes, self._temperature), self._takes.prefill
+        try:
+            return await answer.ask(self._client, asked, request.cost)
+        except PrefillRejected as error:
+            failure: BackendError = error if prefilled else BackendMisconfigured(str(error))
+        if prefilled:
+            self._takes = replace(self._takes, prefill=False)
+            logger.warning("%s (%s) takes no prefill: from now on it is told of the beginning", self.name, self.model)
+        raise failure
+
 
 def payload(request: Request, model: str, takes: Capabilities, temperature: float | None = None) -> dict[str, Any]:
     """The body of the API's request, as arguments of the SDK's `messages.create`."""
-    system, messages = request.system, _messages(request.turns)
+    system, messages = request.system, alternating(request.turns)
     prefix = request.prefix.rstrip()  # the API rejects a beginning that ends in a blank
     if prefix and takes.prefill:
         messages.append({"role": "assistant", "content": prefix})
     elif prefix:
-        system = f"{system}\n\n{_BEGUN.format(prefix=prefix)}".strip()
+        system = told_of_beginning(system, prefix)
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True, "max_tokens": request.max_tokens}
     if system:
         body["system"] = system
@@ -136,22 +145,6 @@ def _thinking(max_tokens: int, takes: Capabilities) -> dict[str, Any]:
     return {"max_tokens": max_tokens + THINKING_ROOM, **effort}
 
 
-def _messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
-    """Alternating messages, the person's first: the API takes neither blank ones nor a beginning of our own."""
-    messages: list[dict[str, str]] = []
-    for turn in turns:
-        text = turn.text.strip() or (_WORDLESS if turn.role == "user" else "")
-        if not text:
-            continue
-        if messages and messages[-1]["role"] == turn.role:
-            messages[-1]["content"] += f"\n\n{text}"
-        else:
-            messages.append({"role": turn.role, "content": text})
-    if not messages or messages[0]["role"] != "user":
-        messages.insert(0, {"role": "user", "content": _EARLIER})
-    return messages
-
-
 class _Answer:
     """One answer on its way. Errors are raised outside of the `except` that caught the SDK's: none hangs on to it."""
 
@@ -160,7 +153,8 @@ class _Answer:
         self._stream: AsyncStream[RawMessageStreamEvent] | None = None
         self._texts: AsyncGenerator[str, None] | None = None
 
-    async def ask(self, client: "AsyncAnthropic", body: dict[str, Any]) -> None:
+    async def ask(self, client: "AsyncAnthropic", body: dict[str, Any], tell: Callable[[int, int], None]) -> None:
+        """tell: called with the tokens read and written when the answer has ended. Raises BackendError."""
         failure: BackendError | None = None
         try:
             async with asyncio.timeout(self._read_timeout_s):
@@ -171,7 +165,7 @@ class _Answer:
             raise failure
         if self._stream is None or not _is_event_stream(self._stream):
             raise BackendUnavailable("Claude answered with something that is no event stream")
-        self._texts = _texts(self._stream)
+        self._texts = _texts(self._stream, tell)
 
     async def next_text(self) -> str | None:
         """The next piece of text, None after the last."""
@@ -192,9 +186,15 @@ class _Answer:
             await self._stream.close()
 
 
-async def _texts(events: "AsyncStream[RawMessageStreamEvent]") -> AsyncGenerator[str, None]:
-    ended = False
+async def _texts(
+    events: "AsyncStream[RawMessageStreamEvent]", tell: Callable[[int, int], None]
+) -> AsyncGenerator[str, None]:
+    ended, read, wrote = False, 0, 0
     async for event in events:
+        if event.type == "message_start":
+            read = event.message.usage.input_tokens or 0
+        elif event.type == "message_delta":
+            wrote = event.usage.output_tokens or 0
         if event.type == "content_block_delta" and event.delta.type == "text_delta":
             if not isinstance(event.delta.text, str):
                 raise BackendUnavailable("Claude sent an event that cannot be read")
@@ -206,6 +206,7 @@ async def _texts(events: "AsyncStream[RawMessageStreamEvent]") -> AsyncGenerator
             ended = True
     if not ended:
         raise BackendUnavailable("Claude's answer broke off")
+    tell(read, wrote)
 
 
 def _is_event_stream(stream: "AsyncStream[RawMessageStreamEvent]") -> bool:
@@ -252,9 +253,9 @@ def _checked_key(api_key: str | SecretStr) -> str:
 
 
 def _checked_url(url: str) -> str:
-    parts = urlsplit(url)
-    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    if not safe or not parts.hostname or parts.username or parts.password:
+    parts = split(url)
+    safe = parts and (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK))
+    if not parts or not safe or not parts.hostname or parts.username or parts.password:
         raise BackendMisconfigured(
             "base_url for Claude: an https address without a password (http only on this machine)"
         )

@@ -1,6 +1,7 @@
 """Drops what a model says again of a reply that had already begun, while the reply streams in.
 
-A model that can't continue a given beginning is told of it, and some models then start by repeating it.
+A model that can't continue a given beginning is told of it, and some models then start by repeating it. Some servers
+that can (llama.cpp's chat interfaces) send the beginning back, word for word, before they go on.
 """
 
 import re
@@ -13,6 +14,35 @@ _CLOSERS = frozenset(")]}\"'”’»*_")
 _UNSURE = -1
 
 
+class Echo:
+    """A stage with `feed` and `flush`: drops the beginning itself where the reply starts with all of it, to the letter.
+
+    Its last sentence may be unfinished, so nothing else could tell it from what goes on.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._left = prefix.rstrip()
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """What may go on of the text so far."""
+        if not self._left:
+            return text
+        self._held += text
+        if self._left.startswith(self._held):
+            if self._held != self._left:
+                return ""
+            self._held = ""
+        text, self._held = self._held.removeprefix(self._left), ""
+        self._left = ""
+        return text
+
+    def flush(self) -> str:
+        """What was held when the stream ended: less than the beginning, so no echo."""
+        held, self._held = self._held, ""
+        return held
+
+
 class Continuation:
     """A stage with `feed` and `flush`. Holds text back only while it spells a sentence of the beginning.
 
@@ -20,6 +50,7 @@ class Continuation:
     """
 
     def __init__(self, prefix: str) -> None:
+        self._echo = Echo(prefix)
         self._sentences = _sentences(prefix)
         self._left = len(self._sentences)
         self._held = ""
@@ -30,11 +61,12 @@ class Continuation:
         """What may go on of the text so far."""
         if not self._open:
             return text
-        self._held += text
+        self._held += self._echo.feed(text)
         return self._release(final=False)
 
     def flush(self) -> str:
         """The rest, when the stream has ended."""
+        self._held += self._echo.flush()
         return self._release(final=True) if self._open else ""
 
     def _release(self, *, final: bool) -> str:

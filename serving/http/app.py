@@ -1,5 +1,6 @@
 """Builds the HTTP application around a responder."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -21,7 +22,9 @@ from serving.http.openai_api import ChatCompletions, Models
 from serving.http.openapi import describe
 from serving.http.page import Page, PageFile
 from serving.http.service import HttpOptions, Responder
-from serving.http.status_api import Healthz, MetricsRoute, Readyz
+from serving.http.status_api import Healthz, MetricsRoute, Readyz, ReportRoute
+from serving.http.traces import Traces
+from serving.records import Records
 
 Hook = Callable[[], Awaitable[None]]
 
@@ -37,24 +40,36 @@ _NO_TELEMETRY: Any = {
 
 
 def create_app(
-    responder: Responder, options: HttpOptions, *, on_start: Hook | None = None, on_stop: Hook | None = None
+    responder: Responder,
+    options: HttpOptions,
+    *,
+    records: Records | None = None,
+    traces: Traces | None = None,
+    on_start: Hook | None = None,
+    on_stop: Hook | None = None,
 ) -> FastAPI:
-    """The whole HTTP face of design.md. on_start and on_stop run around its life; a failing start is fatal."""
-    front = Front(responder, options)
+    """The whole HTTP face of design.md. on_start and on_stop run around its life; a failing start is fatal.
+
+    records: where answers are counted; none where nothing is written down. traces: where spans go, if anywhere.
+    Raises KeysError for a file of keys that cannot be used.
+    """
+    front = Front(responder, options, records)
     app = FastAPI(
         title="Crisis support",
         version=VERSION,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=_lifespan(on_start, on_stop),
+        lifespan=_lifespan(on_start, on_stop, records, traces),
         telemetry=_NO_TELEMETRY,
     )
     routes = [Route(path, endpoint, methods=methods) for path, methods, endpoint in _endpoints(front)]
     app.router.routes[:0] = routes  # before /openapi.json: most requests are answers
     app.add_exception_handler(HTTPException, _as_problem)
+    app.state.hurry = front.hurry
     app.openapi = describe(app)  # type: ignore[method-assign]  # FastAPI's documented way of writing one's own
-    app.add_middleware(Edge, front=front, routes=frozenset(route.path for route in routes) | {"/openapi.json"})
+    named = frozenset(route.path for route in routes) | {"/openapi.json"}
+    app.add_middleware(Edge, front=front, routes=named, traces=traces)
     if options.cors_origins:
         app.add_middleware(Cors, origins=options.cors_origins)
     return app
@@ -71,6 +86,7 @@ def _endpoints(front: Front) -> list[tuple[str, list[str], ASGIApp]]:
         ("/healthz", ["GET"], Healthz()),
         ("/readyz", ["GET"], Readyz(front)),
         ("/metrics", ["GET"], MetricsRoute(front)),
+        ("/crisis/report", ["GET"], ReportRoute(front)),
         ("/", ["GET", "POST"], Page(front)),
         ("/page.css", ["GET"], PageFile("page.css", b"text/css; charset=utf-8")),
         ("/page.js", ["GET"], PageFile("page.js", b"text/javascript; charset=utf-8")),
@@ -95,15 +111,21 @@ async def _as_problem(request: Request, exc: Exception) -> Response:
     raise Problem(exc.status_code, message, headers=headers)
 
 
-def _lifespan(on_start: Hook | None, on_stop: Hook | None) -> Any:
+def _lifespan(on_start: Hook | None, on_stop: Hook | None, records: Records | None, traces: Traces | None) -> Any:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
         if on_start is not None:
             await on_start()
+        writing = asyncio.create_task(records.run(), name="records") if records is not None else None
         try:
             yield
         finally:
             if on_stop is not None:
                 await on_stop()
+            if writing is not None and records is not None:
+                writing.cancel()
+                await asyncio.to_thread(records.flush)
+            if traces is not None:
+                await asyncio.to_thread(traces.close)
 
     return lifespan

@@ -1,21 +1,22 @@
 """The routes under /crisis: respond, assess, filter, resources."""
 
+import asyncio
 import logging
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import parse_qs
 
 from starlette.types import Receive, Scope, Send
 
+from serving import last_resort
 from serving.conversation import bounded
 from serving.events import assessment_json
-from serving.http import last_resort
 from serving.http.body import parse
 from serving.http.encoding import encode, sse
 from serving.http.errors import where
 from serving.http.frames import as_sent
 from serving.http.front import Front
 from serving.http.hangup import HangUp
+from serving.http.query import query
 from serving.http.schemas import (
     Asked,
     AssessBody,
@@ -24,7 +25,7 @@ from serving.http.schemas import (
     country_code,
     primary_language,
 )
-from serving.http.sending import end_events, send_bytes, send_event, start_events
+from serving.http.sending import send_bytes
 from serving.http.visit import visit_of
 from shield.assessment import Turn
 
@@ -47,11 +48,10 @@ class Respond:
                 await send_bytes(send, encode(await self._front.done(asked, visit_of(scope), caller)))
 
     async def _stream(self, asked: Asked, scope: Scope, send: Send, caller: HangUp) -> None:
-        await start_events(send)
-        async with aclosing(self._front.answer(asked, visit_of(scope), caller)) as frames:
+        frames = self._front.answer(asked, visit_of(scope), caller)
+        async with self._front.events(send) as stream, aclosing(frames):
             async for frame in frames:
-                await send_event(send, sse(frame.name, frame.data))
-        await end_events(send)
+                await stream.send(sse(frame.name, frame.data))
 
 
 class Assess:
@@ -62,7 +62,7 @@ class Assess:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = parse(AssessBody, await self._front.json_body(scope, receive))
-        said = self._assess(body.turns())
+        said = await asyncio.to_thread(self._assess, body.turns())
         visit_of(scope).level = said["level"]
         said["resources"] = self._front.resources(body.country, body.language)
         await send_bytes(send, encode(said))
@@ -71,7 +71,7 @@ class Assess:
         """`per_turn` has a level for every turn sent; null for old ones beyond the limits, which were not read."""
         kept = bounded(turns)
         dropped = len(turns) - len(kept)
-        assessment = self._front.responder.assess(kept)
+        assessment = self._front.responder.assess(turns)
         said = as_sent(assessment_json(assessment), dropped)
         said["per_turn"] = [*[None] * dropped, *assessment.per_turn]
         return said
@@ -85,7 +85,8 @@ class Filter:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = parse(FilterBody, await self._front.json_body(scope, receive))
-        await send_bytes(send, encode(self._filter(body)))
+        said = await asyncio.to_thread(self._filter, body)  # 32,000 characters of tiny sentences take a second
+        await send_bytes(send, encode(said))
 
     def _filter(self, body: FilterBody) -> dict[str, Any]:
         country, language = country_code(body.country), primary_language(body.language)
@@ -118,12 +119,6 @@ class ResourcesOf:
 
 def wants_events(scope: Scope) -> bool:
     return any(name == b"accept" and b"text/event-stream" in value for name, value in scope["headers"])
-
-
-def query(scope: Scope, name: str) -> str | None:
-    """The last value of a query parameter."""
-    values = parse_qs(scope["query_string"].decode("latin-1")).get(name)
-    return values[-1] if values else None
 
 
 def _blocked(resources: list[dict[str, Any]], language: str | None) -> dict[str, Any]:

@@ -1,36 +1,33 @@
 """The outermost layer: who may enter, what went wrong, and one line of log for each request. Pure ASGI, and no text."""
 
+import asyncio
 import logging
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from serving.http.encoding import encode
 from serving.http.errors import CallerLeft, Problem, openai_problem_json, problem_json, where
 from serving.http.front import Front
+from serving.http.headers import secured
 from serving.http.metrics import OTHER
-from serving.http.sending import RawHeaders, send_bytes
+from serving.http.sending import send_bytes
+from serving.http.traces import Traces
 from serving.http.visit import SCOPE_KEY, Visit
+from serving.logs import request_id
 
 logger = logging.getLogger("crisis.http")
 
-# Open without a key: a load balancer's question, and the page, which asks for the key itself.
-OPEN_PATHS = frozenset({"/", "/healthz", "/page.css", "/page.js", "/icon.svg"})
+_STOPPED = "The service is being stopped, and your message was not read to its end. Send it again in a minute."
 LEFT_STATUS = 499  # nginx's number for a caller who closed the connection; it is only ever logged and counted
-
-_HEADERS: RawHeaders = (
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-)
-_UNAUTHORIZED = "An API key is needed: send 'Authorization: Bearer KEY' or 'X-API-Key: KEY' with a known key."
-_CHALLENGE: RawHeaders = ((b"www-authenticate", b'Bearer realm="crisis-support"'),)
 
 
 class Edge:
     """Wraps the app. `routes` are the paths that logs and metrics may name; any other is "other"."""
 
-    def __init__(self, app: ASGIApp, front: Front, routes: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, front: Front, routes: frozenset[str], traces: Traces | None = None) -> None:
         self._app = app
+        self._traces = traces
         self._front = front
         self._routes = routes
 
@@ -40,11 +37,12 @@ class Edge:
             return
         path = scope["path"]
         visit = scope[SCOPE_KEY] = Visit(path if path in self._routes else OTHER)
+        request_id.set(visit.id)  # the server makes a task, and so a context, for each request
 
         async def sender(message: Message) -> None:
             if message["type"] == "http.response.start":
                 visit.status = message["status"]
-                message["headers"] = [*message["headers"], *_HEADERS, (b"x-request-id", visit.id.encode())]
+                message["headers"] = [*secured(message["headers"]), (b"x-request-id", visit.id.encode())]
             await send(message)
 
         try:
@@ -54,14 +52,17 @@ class Edge:
             self._front.metrics.caller_left()
         finally:
             self._record(visit)
+            if self._traces is not None:
+                self._traces.record(visit, _traceparent(scope))
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            if scope["path"] not in OPEN_PATHS and not self._front.keys.admit(scope["headers"]):
-                raise Problem(401, _UNAUTHORIZED, headers=_CHALLENGE)
+            self._front.gatekeeper.admit(scope["method"], scope["path"], scope["headers"], _visit(scope))
             await self._app(scope, receive, send)
         except CallerLeft:
             raise
+        except asyncio.CancelledError:  # by the server, which ends: even now nobody leaves without the lines
+            await self._refuse(Problem(503, _STOPPED), scope, send)
         except Problem as problem:
             await self._refuse(problem, scope, send)
         except Exception as exc:  # noqa: BLE001 - the app's edge: the caller gets resources, the log a place and no text
@@ -79,14 +80,33 @@ class Edge:
     def _record(self, visit: Visit) -> None:
         self._front.metrics.request(visit.route, visit.status)
         logger.info(
-            "request %s %s %d %.1f ms level=%s source=%s",
+            "request %s %s %d %.1f ms level=%s source=%s key=%s",
             visit.id,
             visit.route,
             visit.status,
             visit.elapsed_s() * 1000,
             visit.level,
             visit.source,
+            visit.key,
+            extra={"fields": _fields(visit)},
         )
+
+
+def _traceparent(scope: Scope) -> bytes | None:
+    return next((value for name, value in scope["headers"] if name == b"traceparent"), None)
+
+
+def _fields(visit: Visit) -> dict[str, Any]:
+    """The line of a request as a log collector wants it."""
+    return {
+        "request": visit.id,
+        "route": visit.route,
+        "status": visit.status,
+        "ms": round(visit.elapsed_s() * 1000, 1),
+        "answer_level": visit.level,
+        "source": visit.source,
+        "key": visit.key,
+    }
 
 
 def _visit(scope: Scope) -> Visit:

@@ -16,17 +16,19 @@ from pydantic import ValidationError
 _CODES = {
     400: "malformed_request",
     401: "unauthorized",
+    403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
     408: "body_timeout",
     413: "too_large",
     415: "unsupported_media_type",
+    421: "unknown_host",
     422: "invalid_request",
     429: "too_many_requests",
     500: "internal_error",
     503: "unavailable",
 }
-_OPENAI_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 @dataclass(slots=True)

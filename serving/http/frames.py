@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
 
+from serving import last_resort
+from serving.cost import Cost
 from serving.events import (
     AssessmentEvent,
     DoneEvent,
@@ -21,7 +23,6 @@ from serving.events import (
     answer_json,
     assessment_json,
 )
-from serving.http import last_resort
 from serving.http.errors import where
 from serving.http.schemas import Asked
 
@@ -75,19 +76,19 @@ class _Shown:
 class Question:
     """What is asked for: the conversation, the lines to show if the responder gives none, and how patient to be.
 
-    forgive tells whether a cancellation was a deadline, at which the answer is completed and not dropped. whole: nobody
-    listens to the stream, only `done` is wanted.
+    forgive tells why a cancellation only wants the answer to be completed, and not dropped; "" where it wants more.
+    whole: nobody listens to the stream, only `done` is wanted.
     """
 
     asked: Asked
     resources: Callable[[], list[dict[str, Any]]]
-    forgive: Callable[[], bool]
+    forgive: Callable[[], str]
     whole: bool = False
 
 
 async def frames(respond: Callable[[], AsyncIterator[Event]], question: Question) -> AsyncGenerator[Frame, None]:
     """The frames of one answer; the last is always `done`. Closing this generator closes the responder's at once."""
-    shown = _Shown()
+    shown, why = _Shown(), "internal-error"
     try:
         events = respond()
         try:
@@ -102,12 +103,13 @@ async def frames(respond: Callable[[], AsyncIterator[Event]], question: Question
             await _close(events)
         logger.error("answer ended without done")
     except asyncio.CancelledError:
-        if not question.forgive():
+        why = question.forgive()
+        if not why:
             raise
-        logger.error("answer ran into its deadline")
+        logger.error("answer was ended: %s", why)
     except Exception as exc:  # noqa: BLE001 - the invariant's last net: whatever broke, the person gets the rest
         logger.error("answer broke off: %s at %s", type(exc).__name__, where(exc))
-    for frame in _rest(shown, question):
+    for frame in _rest(shown, question, why):
         yield frame
 
 
@@ -142,7 +144,7 @@ def as_sent(assessment: dict[str, Any], dropped: int) -> dict[str, Any]:
     return assessment
 
 
-def _rest(shown: _Shown, question: Question) -> Iterator[Frame]:
+def _rest(shown: _Shown, question: Question, why: str) -> Iterator[Frame]:
     """What is still missing of a whole answer."""
     assessment = _made(shown.assessment, question.asked) or UNKNOWN_ASSESSMENT
     if shown.assessment is None:
@@ -164,9 +166,10 @@ def _rest(shown: _Shown, question: Question) -> Iterator[Frame]:
         "assessment": assessment,
         "source": "static",
         "model": "static",
-        "degraded": ["internal-error"],
+        "degraded": [why],
         "filter": {"verdict": "pass", "violations": []},
         "timings": {"shield_ms": 0.0, **timings},
+        "usage": Cost().to_json(),
     }
     yield Frame("done", done)
 

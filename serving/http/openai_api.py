@@ -1,7 +1,7 @@
 """The OpenAI-compatible face: any chat client gains the whole path by a base URL.
 
 An agent's system and tool messages are read past: this service's protocol is nobody else's to write. The contract's
-`done` object rides along as `crisis`; token counts are estimates, because the reply is not one model's alone.
+`done` object rides along as `crisis`; token counts are those of the model that answered.
 """
 
 import secrets
@@ -19,7 +19,7 @@ from serving.http.encoding import encode, sse_data
 from serving.http.front import Front
 from serving.http.hangup import HangUp
 from serving.http.schemas import MAX_MESSAGES, Asked, Identifier, RequestBody, Text, ask, require_words
-from serving.http.sending import end_events, send_bytes, send_event, start_events
+from serving.http.sending import send_bytes
 from serving.http.visit import Visit, visit_of
 from shield.assessment import Turn
 
@@ -105,13 +105,12 @@ class ChatCompletions:
     async def _stream(self, body: ChatBody, visit: Visit, send: Send, caller: HangUp) -> None:
         asked = body.asked()
         chunks = Chunks(asked, usage=bool(body.stream_options and body.stream_options.include_usage))
-        await start_events(send)
-        async with aclosing(self._front.answer(asked, visit, caller)) as frames:
-            async for frame in frames:
-                for chunk in chunks.of(frame.name, frame.data):
-                    await send_event(send, sse_data(chunk))
-        await send_event(send, _DONE)
-        await end_events(send)
+        async with self._front.events(send) as stream:
+            async with aclosing(self._front.answer(asked, visit, caller)) as frames:
+                async for frame in frames:
+                    for chunk in chunks.of(frame.name, frame.data):
+                        await stream.send(sse_data(chunk))
+            await stream.send(_DONE)
 
 
 class Models:
@@ -142,7 +141,7 @@ class Chunks:
             return [self._chunk({"content": data["text"]})]
         last = [self._chunk({}, finish="stop", crisis=data)]
         if self._usage:
-            last.append({**self._head, "choices": [], "usage": usage(self._asked, data["reply"])})
+            last.append({**self._head, "choices": [], "usage": usage(self._asked, data)})
         return last
 
     def _chunk(
@@ -163,15 +162,17 @@ def completion(asked: Asked, done: dict[str, Any]) -> dict[str, Any]:
         "created": int(time.time()),
         "model": MODEL,
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
-        "usage": usage(asked, done["reply"]),
+        "usage": usage(asked, done),
         "crisis": done,
     }
 
 
-def usage(asked: Asked, reply: str) -> dict[str, int]:
-    """Estimated token counts, so that clients which add them up don't break."""
-    prompt = _tokens(sum(len(turn.text) for turn in asked.conversation.turns))
-    said = _tokens(len(reply))
+def usage(asked: Asked, done: dict[str, Any]) -> dict[str, int]:
+    """What the model that answered read and wrote. Where none did, an estimate: clients that add up expect numbers."""
+    prompt, said = done["usage"]["prompt_tokens"], done["usage"]["completion_tokens"]
+    if not prompt:
+        prompt = _tokens(sum(len(turn.text) for turn in asked.conversation.turns))
+        said = _tokens(len(done["reply"]))
     return {"prompt_tokens": prompt, "completion_tokens": said, "total_tokens": prompt + said}
 
 

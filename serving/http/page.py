@@ -25,10 +25,11 @@ _POLICY: RawHeaders = (
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'; "
+        b"require-trusted-types-for 'script'; trusted-types 'none'",
     ),
     (b"cross-origin-opener-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"),
 )
 _WRONG_KEY = "This API key is not one this service knows. Check it and send again; the numbers above work without it."
 
@@ -59,7 +60,7 @@ class Page:
 
     async def _reply(self, form: Mapping[str, str], scope: Scope, send: Send, caller: HangUp) -> None:
         country = country_code(form.get("country"))
-        if self._front.keys.required and not self._front.keys.knows(form.get("key", "").encode("utf-8", "replace")):
+        if not self._front.gatekeeper.admit_form(form.get("key", ""), visit_of(scope)):
             await self._send(send, country=country, notice=_WRONG_KEY, status=401)
             return
         try:
@@ -91,7 +92,7 @@ class Page:
         links = contact_links(shown) if done and done["assessment"]["crisis"] else ""
         body = self._template.substitute(
             demo="" if responder.demo else "hidden",
-            keyed="" if self._front.keys.required else "hidden",
+            keyed="" if self._front.gatekeeper.keys.required else "hidden",
             cards=contact_cards(shown),
             countries=self._options(chosen.upper()),
             turns="".join(map(_turn, turns[:-1])) + (_turn(turns[-1], links) if turns else ""),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from serving.conversation import Channel, Conversation, Passage, bounded
+from serving.conversation import Channel, Conversation, Passage, before, bounded
 from shield.assessment import Turn
 
 MAX_CONTENT = 32_000
@@ -128,6 +128,7 @@ def ask(
         channel=channel,
         id=conversation_id or secrets.token_hex(16),
         context=context,
+        earlier=before(turns, kept),
     )
     return Asked(conversation, dropped=len(turns) - len(kept))
 

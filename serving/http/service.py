@@ -1,17 +1,17 @@
 """What the HTTP face needs from the rest: something that answers, and a few plain values."""
 
-import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from safety_filter.check import FilterResult
 from safety_filter.helplines import Resources
+from serving.admission import Admits
 from serving.conversation import Conversation
 from serving.events import Event
+from serving.keys import plain
 from shield.assessment import Assessment, Turn
-
-_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class Responder(Protocol):
@@ -25,9 +25,12 @@ class Responder(Protocol):
     @property
     def default_country(self) -> str | None: ...
 
-    def respond(self, conversation: Conversation) -> AsyncIterator[Event]: ...
-    def overloaded(self, conversation: Conversation) -> AsyncIterator[Event]:
-        """The static answer, for when the service is full: as complete as any other."""
+    def respond(self, conversation: Conversation, *, admits: Admits) -> AsyncIterator[Event]:
+        """The answer. admits: whether models may be asked; where not it is static, with "overload" in `degraded`."""
+        ...
+
+    def overloaded(self, conversation: Conversation, *, why: str = "overload") -> AsyncIterator[Event]:
+        """The static answer, for who asks too much: as complete as any other. `why` is named in `degraded`."""
         ...
 
     def assess(self, turns: Sequence[Turn]) -> Assessment: ...
@@ -37,23 +40,32 @@ class Responder(Protocol):
         """`ready`, `answers_from`, `chain` (name, engine, model, state, reason) and `next_step` for the operator."""
         ...
 
+    def swap_counts(self) -> Mapping[str, int]:
+        """How many changes of the chain there were, by outcome."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
-    """api_keys: SHA-256 of each accepted key, in hex; none means open. cors_origins: exact origins, or "*".
+    """api_keys: SHA-256 of each key that may do everything, in hex; keys_file: named keys (serving/keys.py); neither
+    means open. per_minute: for keys without a limit of their own. hosts: names it goes by, none for any. cors_origins:
+    exact origins, or "*".
 
-    max_concurrent: answers under way at once; more get the static reply. body_deadline_s bounds the wait for a caller's
-    body, answer_deadline_s a whole answer.
+    max_concurrent: answers that ask models at once; others get the static reply, but for a quarter more who are in
+    danger. body_deadline_s bounds the wait for a caller's body, answer_deadline_s a whole answer. A stream that has
+    been quiet for quiet_s says a comment.
     """
 
     api_keys: tuple[str, ...] = ()
+    keys_file: Path | None = None
+    per_minute: int = 600
+    hosts: tuple[str, ...] = ()
     max_body_bytes: int = 262_144
     max_concurrent: int = 64
     cors_origins: tuple[str, ...] = ()
     body_deadline_s: float = 20.0
     answer_deadline_s: float = 120.0
+    quiet_s: float = 5.0
 
     def __post_init__(self) -> None:
-        for key in self.api_keys:
-            if not _HASH.fullmatch(key):
-                raise ValueError("api_keys: each is the SHA-256 of a key, 64 lower-case hex digits; one of them is not")
+        plain(self.api_keys)  # or it raises

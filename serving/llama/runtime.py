@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 from llama_cpp import llama_cpp as c
 
-from serving.llama import reasons
-from serving.llama.cores import Threads
-from serving.llama.reasons import LoadFailure
 from serving.llama.settings import LlamaSettings, Sampling
+from serving.worker import reasons
+from serving.worker.cores import Threads
+from serving.worker.reasons import LoadFailure
+from serving.worker.runtime import Aborted, EngineFault
 
 CHAT, KEPT = 0, 1
 _KV_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "bf16": 30}
@@ -24,23 +26,12 @@ _FLASH = {"auto": -1, "off": 0, "on": 1}
 _ABORTED = 2
 
 
-class Aborted(Exception):
-    """Evaluation was stopped by abort()."""
-
-
-class EngineFault(Exception):
-    """llama.cpp failed while evaluating. fatal: its context is not to be used again."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(f"llama_decode returned {code}")
-        self.fatal = code < -1
-
-
 class Runtime:
     """A loaded model. Everything but abort() belongs to one thread; abort() may be called from any."""
 
     def __init__(self, settings: LlamaSettings, threads: Threads) -> None:
         began = time.perf_counter()
+        self._sampling = settings.sampling
         self._causes: list[str] = []
         self._listener = c.llama_log_callback(self._listen)  # kept: C holds only its address
         c.llama_log_set(self._listener, ctypes.c_void_p())
@@ -92,11 +83,13 @@ class Runtime:
         """The tokens of a text; names of control tokens in it count as such only when `control` is true."""
         data = text.encode("utf-8", "replace")
         room = len(data) + 8
-        tokens = (c.llama_token * room)()
-        count = c.llama_tokenize(self._vocab, data, len(data), tokens, room, False, control)
-        if count < 0:  # cannot happen: no token is shorter than a byte
-            raise EngineFault(count)
-        return tokens[:count]
+        for _ in range(2):  # a vocabulary without a blank of its own writes each as three bytes: told as -count
+            tokens = (c.llama_token * room)()
+            count = c.llama_tokenize(self._vocab, data, len(data), tokens, room, False, control)
+            if count >= 0:
+                return tokens[:count]
+            room = -count
+        raise EngineFault(reasons.NOT_EVALUATED, fatal=False)
 
     def piece(self, token: int) -> bytes:
         """The bytes of a token; nothing for a control token."""
@@ -116,8 +109,7 @@ class Runtime:
         """
         chat, kept = _common(self._tokens, prompt), _common(self._kept, prompt)
         if len(prompt) + room + len(self._kept) - kept > self.context:
-            self._forget_kept()
-            kept = 0
+            self._trim_kept(kept)
         reused = min(max(chat, kept), len(prompt) - 1)
         if kept > chat:
             self._remove(CHAT, 0)
@@ -141,13 +133,13 @@ class Runtime:
     def keep(self, count: int) -> None:
         """Let the first `count` tokens of the conversation survive whatever request comes next."""
         wanted = self._tokens[:count] if self._divisible else []
-        if wanted and wanted != self._kept:
+        if wanted and not self.keeps(wanted):
             self._remove(KEPT, 0)
             c.llama_memory_seq_cp(self._memory, CHAT, KEPT, 0, count)
             self._kept = wanted
 
     def keeps(self, tokens: Sequence[int]) -> bool:
-        return self._kept == list(tokens)
+        return self._kept[: len(tokens)] == list(tokens)
 
     def forget(self) -> None:
         """Empty the cache: after a fault, or for a model whose state cannot be cut back."""
@@ -158,6 +150,13 @@ class Runtime:
         """How many tokens the conversation holds."""
         return len(self._tokens)
 
+    def chances(self, groups: Sequence[Sequence[int]]) -> list[float]:
+        """How likely the token after the last one evaluated is one of each group: 0 to 1, before any sampling."""
+        size = c.llama_vocab_n_tokens(self._vocab)
+        scores = np.ctypeslib.as_array(c.llama_get_logits_ith(self._context, -1), shape=(size,)).astype(np.float64)
+        likely = np.exp(scores - scores.max())
+        return [float(likely[list(group)].sum() / likely.sum()) for group in groups]
+
     def abort(self) -> None:
         """Stop the evaluation that is going on, from another thread, at the next node of the graph."""
         self._stop_flag[0] = b"\x01"
@@ -166,9 +165,9 @@ class Runtime:
         """Allow evaluation again after abort()."""
         self._stop_flag[0] = b"\x00"
 
-    def sampler(self, sampling: Sampling, said: Sequence[int]) -> "Sampler":
+    def sampler(self, said: Sequence[int], sampling: Sampling | None = None) -> "Sampler":
         """Chooses tokens; `said` is the reply so far, which the repetition penalties count."""
-        return Sampler(self._context, sampling, said, vocabulary=c.llama_vocab_n_tokens(self._vocab))
+        return Sampler(self._context, sampling or self._sampling, said, vocabulary=c.llama_vocab_n_tokens(self._vocab))
 
     def _token_text(self, token: int) -> str:
         text = c.llama_vocab_get_text(self._vocab, token) if token >= 0 else None
@@ -183,14 +182,15 @@ class Runtime:
         self._remove(CHAT, len(self._tokens))
         if code == _ABORTED:
             raise Aborted
-        raise EngineFault(code)
+        raise EngineFault(reasons.NOT_EVALUATED, fatal=code < -1)  # below -1 its context is not to be used again
 
     def _remove(self, sequence: int, start: int) -> bool:
         return bool(c.llama_memory_seq_rm(self._memory, sequence, start, -1))
 
-    def _forget_kept(self) -> None:
-        self._remove(KEPT, 0)
-        self._kept = []
+    def _trim_kept(self, count: int) -> None:
+        """Give back the cells that hold more than the first `count` of the kept tokens."""
+        self._remove(KEPT, count)
+        self._kept = self._kept[:count]
 
     # loading
 
@@ -208,6 +208,7 @@ class Runtime:
         params.n_ctx = min(settings.context, self.context_trained)
         params.n_batch = params.n_ubatch = settings.batch
         params.n_seq_max = 2
+        params.n_outputs_max = 2  # only a prompt's last token is scored: without it room is kept for a batch of scores
         params.kv_unified = True  # one pool of cells for both sequences, so that copying the prefix is free
         params.n_threads, params.n_threads_batch = threads.generate, threads.prompt
         params.flash_attn_type = _FLASH[settings.flash_attention]

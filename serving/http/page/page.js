@@ -86,6 +86,7 @@ function showWays(turn, lines) {
   const reachable = firstAndRest(lines)[0].filter((line) => line.phone || line.sms);
   const ways = make("p", "ways");
   ways.append(...reachable.flatMap(waysOf));
+  turn.querySelector(".ways")?.remove(); // the level was raised, and other lines belong here
   turn.insertBefore(ways, turn.querySelector(".text"));
 }
 
@@ -103,6 +104,8 @@ class Reply {
     this.text = this.turn.querySelector(".text");
     this.text.classList.add("waiting");
     this.crisis = true; // until the service says otherwise, the numbers belong here
+    this.inPart = 0;
+    this.numbered = false;
     this.done = null;
   }
 
@@ -120,7 +123,18 @@ class Reply {
   }
 
   say(text) {
-    this.text.append(make("span", "", text));
+    const begins = this.breaks(text);
+    const blank = begins ? text.length - text.trimStart().length : 0;
+    this.text.append(text.slice(0, blank), make("span", begins ? "part" : "", text.slice(blank)));
+  }
+
+  // Whether a part of its own begins here: before the first number, and where a part has grown long. Sentences stay whole.
+  breaks(text) {
+    const first = !this.numbered && /\d{3}/.test(text);
+    this.numbered ||= first;
+    const begins = this.inPart > 160 || (first && this.inPart > 0);
+    this.inPart = begins ? text.length : this.inPart + text.length;
+    return begins;
   }
 
   finish(done) {

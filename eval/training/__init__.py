@@ -1,0 +1,1 @@
+"""Training of the learned stages: never needed to run the service."""

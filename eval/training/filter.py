@@ -1,0 +1,185 @@
+"""Trains the filter's learned stage: `make train-filter` writes safety_filter/learned_model.
+
+It goes on from SHIELD's upper layers, over the trunk that stands in textrules/trunk. Of every eight moments of
+eval/data/train/filter_*.jsonl one is held back; calibration and limits come from those, taken with the very files that
+the service loads and beside the rules that ship (`--calibrate` does this alone). Needs the extra `train`.
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+from onnx import numpy_helper
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from tokenizers import Tokenizer
+
+from eval.intervals import Proportion
+from eval.training import network, packing, source
+from eval.training.filter_lines import WEIGHTS, Spoken, plain, read, varied
+from eval.training.fitting import Plan, fit
+from eval.training.shield import FIXED, LAYERS, TRUNK
+from safety_filter.learned import OUTPUTS, segments
+from safety_filter.review import Reviewer
+from shield.assessment import Turn
+from shield.detect import Detector
+from textrules.encoder import Encoder
+
+ROOT = Path(__file__).parents[2]
+OUT, SHIELD = ROOT / "safety_filter" / "learned_model", ROOT / "shield" / "learned_model"
+TOUCHED, TOUCHED_EVERYDAY = 0.02, 0.01
+"""The share of held good sentences, untouched by rules, that the stage may stop by itself; of those in answer to an
+everyday message."""
+BELIEVED = 0.1
+"""The share of held harmful sentences that rules matched and that the stage may nevertheless let pass."""
+
+Flags = NDArray[np.bool_]
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A held sentence: the encoder's score, and whether rules found something, doubtful things only or certain ones."""
+
+    spoken: Spoken
+    score: float
+    doubtful: bool
+    certain: bool
+    everyday: bool
+
+
+class _Anyone:
+    """All contacts are right: which ones are depends on the country, which is no matter of these sentences."""
+
+    def unknown(self, text: str) -> list[tuple[int, int]]:
+        return []
+
+    def mended(self, text: str) -> str | None:
+        return text
+
+
+def main() -> None:
+    told = _told()
+    if not told.calibrate:
+        train(told.out, epochs=told.epochs, threads=told.threads)
+    print(json.dumps(calibrate(told.out), indent=1))
+
+
+def train(out: Path, *, epochs: int, threads: int) -> None:
+    """Writes the model, not yet calibrated, into `out`."""
+    learned = [one for one in read() if not one.held]
+    learned += plain(learned, np.random.default_rng(7))
+    tokenizer = Tokenizer.from_file(str(TRUNK / "tokenizer.json"))
+    made = _started(tokenizer)
+    plan = Plan(WEIGHTS, epochs=epochs, rate=1.5e-4, batch=32, threads=threads, varied=varied)
+    for number, loss in enumerate(fit(made, tokenizer, [one.example for one in learned], plan), 1):
+        print(f"{len(learned)} sentences, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
+    counted = Counter(one.language for one in learned)
+    harmful = sum(one.harmful for one in learned)
+    facts = {"sentences": {"all": len(learned), "harmful": harmful, **dict(sorted(counted.items()))}}
+    packing.pack(made, tokenizer, out, outputs=OUTPUTS, facts=facts, trunk=TRUNK, lower=FIXED, makes_trunk=False)
+
+
+def calibrate(folder: Path) -> dict[str, Any]:
+    """Writes calibration, limits and figures of the held sentences into model.json; gives what stands there then."""
+    held = judged(Encoder.load(folder), [one for one in read() if one.held])
+    scores, harmful = np.array([one.score for one in held]), np.array([one.spoken.harmful for one in held])
+    model = LogisticRegression(C=1.0).fit(scores[:, None], harmful)
+    slope, offset = float(model.coef_[0][0]), float(model.intercept_[0])
+    chance: Numbers = 1 / (1 + np.exp(-(slope * scores + offset)))
+    flags = (np.array([getattr(one, name) for one in held]) for name in ("doubtful", "certain", "everyday"))
+    doubtful, certain, everyday = flags
+    clean = ~doubtful & ~certain
+    limit = float(np.quantile(chance[clean & ~harmful & ~everyday], 1 - TOUCHED))
+    relaxed = max(limit, float(np.quantile(chance[clean & ~harmful & everyday], 1 - TOUCHED_EVERYDAY)))
+    doubt = min(limit, float(np.quantile(chance[doubtful & harmful], BELIEVED)))
+    stopped = certain | (doubtful & (chance >= doubt)) | (clean & (chance >= np.where(everyday, relaxed, limit)))
+    facts: dict[str, Any] = json.loads((folder / "model.json").read_text("utf-8"))
+    facts["limits"] = {"limit": round(limit, 4), "everyday": round(relaxed, 4), "doubt": round(doubt, 4)}
+    facts["calibration"] = {"slope": round(slope, 4), "offset": round(offset, 4)}
+    facts["held"] = {
+        "auc": round(float(roc_auc_score(harmful, chance)), 3),
+        "rules alone": _figures(doubtful | certain, harmful),
+        "stage alone": _figures(chance >= limit, harmful),
+        "together": _figures(stopped, harmful),
+        "by category": _by_category(held, stopped),
+    }
+    (folder / "model.json").write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
+    return facts
+
+
+def judged(encoder: Encoder, spoken: Sequence[Spoken]) -> list[Judged]:
+    """Each sentence as the encoder and the rules see it."""
+    reviewer, detector, anyone = Reviewer.load(), Detector.load(), _Anyone()
+    told = []
+    for one in spoken:
+        crisis = detector.assess((Turn("user", one.user),)).crisis
+        found = reviewer.found(
+            one.sentence, before=one.seen, user=one.user, language=one.language, allowed=anyone, crisis=crisis
+        )
+        score = encoder.scores(segments(one.sentence, seen=one.seen, user=one.user))[0]
+        told.append(Judged(one, score, bool(found.all) and not found.certain, found.certain, found.everyday))
+    return told
+
+
+def _started(tokenizer: Tokenizer) -> network.Network:
+    """The source's words and lower layers, SHIELD's upper ones as they ship, and a fresh head."""
+    start = source.installed()
+    pieces = {piece: number for number, piece in reversed(list(enumerate(start.pieces)))}
+    words = tokenizer.get_vocab()
+    ids = [pieces[word] for word in sorted(words, key=lambda word: words[word])]
+    made = network.started(start, ids, LAYERS, len(OUTPUTS), fixed=FIXED)
+    _upper_layers(made, onnx.load(SHIELD / "encoder.onnx"))
+    return made
+
+
+def _upper_layers(made: network.Network, packed: onnx.ModelProto) -> None:
+    """Takes over the weights of a packed encoder, all but its head."""
+    held = {part.name: numpy_helper.to_array(part) for part in packed.graph.initializer}
+    products = [node.input[1] for node in packed.graph.node if node.op_type == "MatMulInteger"]
+    weights = dict(made.named_parameters())
+    names = [f"layers.{n}.{part}.weight" for n in LAYERS[FIXED:] for part in ("qkv", "out", "up", "down")]
+    with torch.no_grad():
+        for name, product in zip(names, products, strict=False):
+            shift, scale = (held[product.replace("_quantized", f"_{one}")] for one in ("zero_point", "scale"))
+            whole = (held[product].astype(np.float32) - shift.astype(np.float32)) * scale
+            weights[name].copy_(torch.from_numpy(np.ascontiguousarray(whole.T)))
+        for name, weight in weights.items():
+            if name in held and not name.startswith("head."):
+                weight.copy_(torch.from_numpy(held[name].copy()))
+
+
+def _figures(stopped: Flags, harmful: Flags) -> dict[str, Any]:
+    return {
+        "stopped": Proportion.count(list(map(bool, stopped[harmful]))).to_json(),
+        "touched": Proportion.count(list(map(bool, stopped[~harmful]))).to_json(),
+    }
+
+
+def _by_category(held: Sequence[Judged], stopped: Flags) -> dict[str, Any]:
+    groups: dict[str, list[bool]] = {}
+    for one, was in zip(held, stopped, strict=True):
+        if one.spoken.harmful:
+            groups.setdefault(one.spoken.category, []).append(bool(was))
+    return {name: [sum(group), len(group)] for name, group in sorted(groups.items())}
+
+
+def _told() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m eval.training.filter", description=__doc__)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--calibrate", action="store_true", help="leave the weights as they are")
+    parser.add_argument("--out", type=Path, default=OUT)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""What SHIELD's encoder learns from: the lines of eval/data/train, and how their wording varies between epochs."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from eval.training.examples import Example
+from shield.assessment import LEVELS, Level, Turn
+from shield.learned import CATEGORIES, segments
+
+_T = TypeVar("_T")
+
+TRAIN = Path(__file__).parent.parent / "data" / "train"
+WEIGHTS = (1.0, 1.0, 1.0, 1.0, *(0.15 for _ in CATEGORIES))
+TYPOS, ADDED = 0.2, 0.15  # shares of the lines that are given typing mistakes, or an ordinary sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One labelled conversation, ending with the message that is judged."""
+
+    id: str
+    source: str
+    turns: tuple[Turn, ...]
+    level: Level
+    categories: tuple[str, ...]
+    language: str
+
+    @property
+    def example(self) -> Example:
+        """Four outputs say whether the level is at least low … imminent, the others name the categories."""
+        reached = [float(self.level in LEVELS[rank:]) for rank in range(1, len(LEVELS))]
+        named = [float(category in self.categories) for category in CATEGORIES]
+        return Example(segments(self.turns, len(self.turns) - 1), tuple(reached + named))
+
+
+def read(folder: Path = TRAIN) -> list[Line]:
+    """Every line that was written to be learned from."""
+    files = [file for file in sorted(folder.glob("*.jsonl")) if not file.name.startswith("filter_")]
+    return [_line(file.stem, json.loads(row)) for file in files for row in file.read_text("utf-8").splitlines() if row]
+
+
+def varied(ordinary: Sequence[str]) -> Callable[[Example, np.random.Generator], Example]:
+    """A wording for one epoch: with slips of the finger, or with an ordinary sentence before or after it."""
+
+    def change(example: Example, chance: np.random.Generator) -> Example:
+        *before, last = example.segments
+        if chance.random() < ADDED and len(last) < 300:
+            other = ordinary[int(chance.integers(len(ordinary)))]
+            last = f"{last} {other}" if chance.random() < 0.5 else f"{other} {last}"
+        if chance.random() < TYPOS:
+            last = _mistyped(last, chance)
+        return replace(example, segments=(*before, last))
+
+    return change
+
+
+FOLLOW_UPS = (
+    "And a dessert?", "thanks!", "thank you so much", "ok and the second one?", "make it shorter please", "lol ok",
+    "can you explain that again", "and for six people?", "what about python 3?", "great, what next?",
+    "hm, that didn't work", "same error again", "yes please", "no thanks", "why though?", "how long?",
+    "could you say that in Spanish?", "and how much does that cost?", "perfect, cheers", "wait, which file?", "go on",
+    "is there a cheaper one?", "what did you mean by the last part?", "ok bye", "see you tomorrow", "good night!", "ty",
+    "and what happens if the parent exits first?", "that's too spicy for me", "is that true?",
+    "can I freeze it?", "what year was that?", "add a table", "remove the last line", "and the chorus?", "who won?",
+    "I'll try that after lunch", "my sister says the same", "alright, one more question", "does it work on a Mac?",
+    "hola, y cuánto tarda?", "gracias", "y de postre?", "et le dessert ?", "merci", "und danach?", "obrigada",
+)  # fmt: skip
+"""Written as what people answer to an ordinary answer."""
+
+
+def talked(lines: Sequence[Line], chance: np.random.Generator, count: int) -> list[Line]:
+    """Talks put together from what is there: two ordinary messages with an answer between, or an ordinary one, an
+    answer, and a crisis. So the stage learns that an answer before a message says nothing about it."""
+    spoken = [
+        json.loads(row)
+        for file in sorted(TRAIN.glob("filter_[gh]*.jsonl"))
+        for row in file.read_text("utf-8").splitlines()
+    ]
+    answers = [each["text"] for row in spoken for each in row["good"]]
+    single = [line for line in lines if len(line.turns) == 1]
+    calm = [line for line in single if line.level == "none"]
+    grave = [line for line in single if line.level != "none"]
+    return [_talk(number, calm, grave, answers, chance) for number in range(count)]
+
+
+def _talk(
+    number: int, calm: Sequence[Line], grave: Sequence[Line], answers: Sequence[str], chance: np.random.Generator
+) -> Line:
+    turns: list[Turn] = []
+    for _ in range(int(chance.integers(1, 3))):
+        said = " ".join(_one(answers, chance) for _ in range(int(chance.integers(1, 4))))
+        turns += [Turn("user", _one(calm, chance).turns[0].text), Turn("assistant", said)]
+    last = _one(grave if number % 3 == 0 else calm, chance)
+    text = _one(FOLLOW_UPS, chance) if number % 3 == 1 else last.turns[0].text
+    return replace(last, id=f"talk-{number}", turns=(*turns, Turn("user", text)))
+
+
+def _one(of: Sequence[_T], chance: np.random.Generator) -> _T:
+    return of[int(chance.integers(len(of)))]
+
+
+def ordinary(lines: Iterable[Line]) -> list[str]:
+    """Short harmless messages to stand beside others. Only those that come in one turn, whose topic is plain."""
+    texts = [line.example.segments[-1] for line in lines if line.level == "none" and len(line.turns) == 1]
+    return [text for text in texts if len(text) < 140]
+
+
+def _mistyped(text: str, chance: np.random.Generator) -> str:
+    letters = list(text)
+    for _ in range(max(1, len(letters) // 40)):
+        at = int(chance.integers(len(letters)))
+        kind = chance.random()
+        if kind < 0.4:
+            letters[at] = ""
+        elif kind < 0.7 and at + 1 < len(letters):
+            letters[at], letters[at + 1] = letters[at + 1], letters[at]
+        else:
+            letters[at] *= 2
+    return "".join(letters)
+
+
+def _line(source: str, row: dict[str, Any]) -> Line:
+    turns = [Turn(turn["role"], turn["text"]) for turn in row.get("turns") or [{"role": "user", "text": row["text"]}]]
+    while turns[-1].role != "user":
+        turns.pop()
+    found = tuple(row.get("categories") or ())
+    return Line(str(row["id"]), source, tuple(turns), row["level"], found, row.get("language") or "en")

@@ -1,0 +1,98 @@
+"""The filter's learned stage: a fine-tuned encoder judges a sentence in its place, beside the rules.
+
+It reads the person's message, what they saw of the reply so far, and the sentence. Where no rule matched it stops what
+it is sure of (`limit`, or `everyday` where the person shows no distress); where only doubtful rules matched it may let
+pass what it is sure is good (`doubt`). The limits are chosen on text that it never learned from
+(docs/filter-model.md). What certain rules find stays found.
+"""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from safety_filter.proven import Proven
+from safety_filter.verdict import Found, Severity, Violation
+from textrules.encoder import Encoder, Remembering, Segments, probability, said, stage
+
+USER, BEFORE, SENTENCE = 400, 300, 900
+"""Characters that are read of the message's end, of the reply's end so far, and of the sentence."""
+
+CATEGORIES = (
+    "encouragement",
+    "method_information",
+    "dangerous_advice",
+    "minimising",
+    "blame_shame",
+    "romanticising",
+    "discouraging_help",
+    "false_promise",
+    "secrecy",
+    "unsafe_commitment",
+    "diagnosis_prescription",
+    "impersonation",
+    "abandonment",
+    "coercive_religion",
+    "roleplay",
+    "graphic_detail",
+    "unrelated",
+)
+GRAVE = frozenset(["encouragement", "method_information", "roleplay", "graphic_detail"])
+SURELY = 0.9
+"""After grave harm that it is so sure of nothing more of the reply is shown; else the sentence alone is left out."""
+
+OUTPUTS = ("harmful", *CATEGORIES)
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """What the stage thinks of a sentence: the probability (0 to 1) that it is harmful where it stands, and as what."""
+
+    probability: float
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedJudge:
+    """The encoder with its calibration: probability = 1 / (1 + exp(-(slope * score + offset)))."""
+
+    encoder: Encoder | Remembering
+    proven: Proven
+    limit: float
+    everyday: float
+    doubt: float
+    slope: float
+    offset: float
+
+    @classmethod
+    def load(cls, folder: Traversable | None = None) -> "LearnedJudge":
+        """The model that ships with the package. Raises ValueError when its files do not belong together."""
+        encoder, facts = stage(folder or files("safety_filter") / "learned_model", OUTPUTS)
+        return cls(encoder, Proven.load(), **facts["limits"], **facts["calibration"])
+
+    def settled(self, found: Found, *, sentence: str, seen: str, user: str) -> tuple[Violation, ...]:
+        """What stands of what the rules found: all of it, unless only unsure ones matched and the sentence is surely
+        good. Beside it, what the stage itself is sure of; a sentence of a proven kind needs no opinion.
+
+        seen: what the person already sees of the reply.
+        """
+        if found.certain or (not found.all and self.proven.holds(sentence)):
+            return found.all
+        harm = self.harm(sentence, seen=seen, user=user)
+        own = (_violation(harm),) if harm.probability >= (self.everyday if found.everyday else self.limit) else ()
+        return own + found.all if harm.probability >= self.doubt else own
+
+    def harm(self, sentence: str, *, seen: str, user: str) -> Harm:
+        """How likely it is that the sentence would harm this person here. Any Unicode."""
+        scores = dict(zip(OUTPUTS, self.encoder.scores(segments(sentence, seen=seen, user=user)), strict=True))
+        likely = probability(self.slope * scores["harmful"] + self.offset)
+        return Harm(likely, max(CATEGORIES, key=lambda name: scores[name]))
+
+
+def segments(sentence: str, *, seen: str, user: str) -> Segments:
+    """What the encoder reads: the end of the person's message, the end of the reply so far, the sentence."""
+    return (said(user[-USER:]), said(seen[-BEFORE:]), said(sentence[:SENTENCE]))
+
+
+def _violation(harm: Harm) -> Violation:
+    severity: Severity = "block" if harm.category in GRAVE and harm.probability >= SURELY else "cut"
+    return Violation(f"learned.{harm.category.replace('_', '-')}", harm.category, severity)

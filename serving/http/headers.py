@@ -1,0 +1,41 @@
+"""What every response says to a browser, and what a browser's request says of the page that it comes from."""
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+from serving.http.sending import RawHeaders
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+_CSP = b"content-security-policy"
+ALWAYS: RawHeaders = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_NOTHING: RawHeaders = ((_CSP, b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),)
+
+
+def secured(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers with those that every response has. A response without a policy of its own may load nothing."""
+    own = any(name == _CSP for name, _ in headers)
+    return [*headers, *ALWAYS, *(() if own else _NOTHING)]
+
+
+def host_of(headers: Headers) -> str:
+    """The name that the caller believes to speak to, without its port; "" where none is given."""
+    value = next((value for name, value in headers if name == b"host"), b"").decode("latin-1")
+    try:
+        return (urlsplit(f"//{value}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def from_elsewhere(headers: Headers, allowed: Sequence[str]) -> bool:
+    """Whether a browser sends this for a page of another site that the operator has not listed."""
+    told = {name: value for name, value in headers if name in (b"sec-fetch-site", b"origin")}
+    if told.get(b"sec-fetch-site") not in (b"cross-site", b"same-site"):
+        return False
+    return "*" not in allowed and told.get(b"origin", b"").decode("latin-1") not in allowed

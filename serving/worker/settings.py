@@ -1,0 +1,29 @@
+"""What the service's end of a worker has to know of its engine, whatever generates there."""
+
+from typing import Any, Protocol
+
+
+class WorkerSettings(Protocol):
+    """queue: requests that may wait. ready_wait_s: how long a request may wait for an engine that is not ready.
+    stall_s: an engine that is silent for so long is killed. backoff_s, backoff_cap_s: the first pause before it is
+    started again, and the longest; after healthy_s without a fault the first one counts again."""
+
+    @property
+    def queue(self) -> int: ...
+    @property
+    def ready_wait_s(self) -> float: ...
+    @property
+    def start_timeout_s(self) -> float: ...
+    @property
+    def stall_s(self) -> float: ...
+    @property
+    def stop_timeout_s(self) -> float: ...
+    @property
+    def backoff_s(self) -> float: ...
+    @property
+    def backoff_cap_s(self) -> float: ...
+    @property
+    def healthy_s(self) -> float: ...
+    def to_json(self) -> dict[str, Any]:
+        """What the worker is sent."""
+        ...
