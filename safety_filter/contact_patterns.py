@@ -53,7 +53,7 @@ _ADDRESS = re.compile(
     r"|(?P<url>(?i:https?://|www\.)[^\s<>\"'()\[\]]+)"
     r"|(?<![\w@.-])(?P<host>(?:(?i:[a-z0-9][a-z0-9-]{1,62})\.){1,6}"
     rf"(?:{_TLDS}|COM|ORG|NET)\b(?!\.?\w)(?:/[^\s<>\"'()\[\]]*)?)"
-    r"|\b(?P<said>(?i:[a-z0-9-]{3,63}(?:\s+dot\s+[a-z0-9-]{2,63}){0,3}\s+dot\s+(?:com|org|net|gov|co|info|chat|help)))\b"
+    r"|\b(?P<said>(?i:[a-z0-9-]{3,63}+(?:\s+dot\s+[a-z0-9-]{2,63}){0,3}\s+dot\s+(?:com|org|net|gov|co|info|chat|help)))\b"
     r"|(?<![\w@./])(?P<handle>@[A-Za-z_][\w.]*\w|[ru]/\w{3,}|\w{2,32}#\d{4}\b|t\.me/\w+"
     rf"|[A-Za-z]\w{{0,30}}[_\d]\w{{0,30}} on (?i:{_NETWORKS})\b"
     rf"|(?i:(?:{_NETWORKS})(?: handle| user(?:name)?)? ?[:=] ?[\w.]{{3,}}))"
@@ -72,7 +72,7 @@ _NOT_CONTACT = re.compile(
     r"|(?<!\d)\d{1,3}(?: 000)+(?!\d)"
     r"|(?<!\d)\d{1,2}/\d{1,2}(?!\d)(?![/\d-])"
     r"|(?<!\d)\d+\.\d{1,2}(?!\d)(?![.\d-])"
-    r"|(?m:^\s*\d{1,2}[.)](?= ))"
+    r"|(?m:^[^\S\n]*+\d{1,2}[.)](?= ))"
 )
 _RUN = re.compile(r"(?<![0-9A-Za-zÀ-ɏ_#.])[+*]?\(?\d+(?:(?: ?[-/()]{1,2} ?|\.| )\(?\d+)*(?![0-9A-Za-zÀ-ɏ])")
 # Digits with letters that look like some: read as digits where a number is expected.
@@ -99,7 +99,8 @@ _KEY = re.compile(
 )
 _EXTENSION = re.compile(r"\b(?:extension|ext\.?) (\d)\b", re.IGNORECASE)
 _OPTION = re.compile(
-    r"\d{3,}[^.!?\n\d]{0,14}\b(?:option|opci[oó]n|op[cç][aã]o|then|luego|ext\.?|extension)\s+(\d)\b", re.IGNORECASE
+    r"(?<!\d)\d{3,}+[^.!?\n\d]{0,14}\b(?:option|opci[oó]n|op[cç][aã]o|then|luego|ext\.?|extension)\s+(\d)\b",
+    re.IGNORECASE,
 )
 _CALLS = re.compile(
     r"(?:\b(?:call(?:ing|s)?|dial(?:l?ing)?|ring(?:ing)?|phon(?:e|ing)|text(?:ing)?|txt|messag(?:e|ing)|sms|whatsapp|"

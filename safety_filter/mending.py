@@ -26,7 +26,6 @@ _EMERGENCIES = frozenset(
 _ELSEWHERE = re.compile(
     r"\b(?:[Ii]n|[Ff]rom|[Aa]cross|[Ff]or|[Ee]n|[Ee]m) (?:the |los |el |o )?(?:UK|US|USA|EU|[A-Z][a-z]{3,})\b"
 )
-_END = re.compile(r"[.!?…]*[\"'”’)*_]*\s*$")
 _BRACKETS = re.compile(r"^\s*\([^)]*\)")
 _PARTED = re.compile(r"[,;(]| [-–—]+ |[–—]| (?=(?:and|which|that|where|who|y|que|e|et|qui|und|die)\b)")
 
@@ -102,15 +101,14 @@ class Mender:
         if claim is None:
             return after
         parts = [match.start() for match in _PARTED.finditer(after, 0, claim.start())]
-        end = _END.search(after)
-        return after[: parts[0]].rstrip() + (end[0] if end else "") if parts else None
+        return after[: parts[0]].rstrip() + _end(after) if parts else None
 
     def _without(self, before: str, after: str) -> str | None:
         """The text without the further way to reach somebody that ends with the contact, where enough is left of it."""
         starts = [match.start() for match in self._also.finditer(before)]
         if not starts or len(before[: starts[-1]].split()) < _LEAST_WORDS:
             return None
-        rest = _END.fullmatch(after) or re.match(r"\)?(?=[.,;!?])", after)
+        rest = _end(after) == after or re.match(r"\)?(?=[.,;!?])", after)
         return before[: starts[-1]] + after.removeprefix(")") if rest else None
 
     @cached_property
@@ -140,6 +138,11 @@ class Mender:
 
     def _before(self, name: str) -> re.Pattern[str]:
         return re.compile(rf"^(.*\b{self.words['call']})({name}){_OPENING}", re.IGNORECASE | re.DOTALL)
+
+
+def _end(text: str) -> str:
+    """The marks, then the closing signs, then the blanks that a text ends with."""
+    return text[len(text.rstrip().rstrip("\"'”’)*_").rstrip(".!?…")) :]
 
 
 def _sure(line: Helpline | None) -> Helpline | None:

@@ -45,7 +45,7 @@ _NEVER_ENDS = frozenset(
     ]
 )
 _SELDOM_ENDS = frozenset(["etc", "usw", "a.m", "p.m", "am", "pm", "u.s", "u.k", "ee.uu"])
-_LIST_MARK = re.compile(r"(?:.*\n)?\s*(?:\d{1,2}|[a-zA-Z])", re.DOTALL)
+_LIST_MARK = re.compile(r"(?:.*\n)?+[^\S\n]*+(?:\d{1,2}|[a-zA-Z])", re.DOTALL)
 _SIGNS = frozenset(".-–—_/|·•")  # Morse: a dot that stands among such signs alone ends nothing
 _WORDY = re.compile(r"\w[^\s]*$")
 _ADDRESS = re.compile(r"://|www\.|@|\.\w+/", re.IGNORECASE)

@@ -28,7 +28,7 @@ _URGENT = {
     ),
 }
 
-_SENTENCE = re.compile(r".+?(?:[.!?…。！？]+[\"'”’»)]*(?=\s|$)|$)", re.DOTALL)
+_SENTENCE = re.compile(r".+?(?:[.!?…。！？][\"'”’»)]*+(?=\s|$)|$)", re.DOTALL)
 
 
 class Words(Protocol):
