@@ -18,6 +18,7 @@ _SIGNALS = (
     "voices", "intoxicated", "minor", "abused_at_home", "maternal", "bereaved", "lgbtq", "veteran", "farmer",
     "fears_god", "religious_harm", "other_faith",
     "denies", "affirms", "asks_resources", "declines_resources", "insults_bot", "asks_if_human",
+    "asks_privacy", "asks_hospital", "asks_line", "asks_blessing",
 )  # fmt: skip
 SECTIONS = (
     "core",

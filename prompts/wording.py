@@ -21,14 +21,17 @@ KINDS = (
 )  # fmt: skip
 # What a person just said or told about themselves, in the order in which a line about it matters.
 SIGNALS = (
-    "asks_if_human", "insults_bot", "declines_resources", "asks_resources", "declines_faith", "denies", "affirms",
+    "asks_if_human", "asks_blessing", "asks_privacy", "asks_hospital", "asks_line", "insults_bot",
+    "declines_resources", "asks_resources", "declines_faith", "denies", "affirms",
     "voices", "abused_at_home", "minor", "intoxicated", "maternal", "bereaved", "lgbtq", "veteran", "farmer",
     "religious_harm", "fears_god", "other_faith",
 )  # fmt: skip
-_OF_THE_LAST_TURN = frozenset(SIGNALS[:4]) | {"denies", "affirms"}
+_OF_THE_LAST_TURN = frozenset(SIGNALS[:8]) | {"denies", "affirms"}
 # What the person told about themselves; in danger of minutes the call comes before any of it.
-_ABOUT_THEM = frozenset(SIGNALS[7:])
-_ALSO_WITHOUT_CRISIS = frozenset({"asks_if_human", "insults_bot", "asks_resources", "declines_faith"})
+_ABOUT_THEM = frozenset(SIGNALS[11:])
+_ALSO_WITHOUT_CRISIS = frozenset(
+    {"asks_if_human", "asks_privacy", "asks_hospital", "asks_line", "insults_bot", "asks_resources", "declines_faith"}
+)
 # Suicide hinted at and not named: a language without its own question for it asks the general one.
 _HINTED = frozenset({"burden", "despair", "self_harm", "farewell", "method_seeking", "unknown"})
 _ABOUT_ONE_REPLY = 1200
@@ -36,6 +39,8 @@ _ABOUT_ONE_REPLY = 1200
 _IN_MINUTES = {
     "is_safe": "is_safe_unsure",
     "declines_resources": "declines_resources_imminent",
+    "asks_privacy": "asks_privacy_imminent",
+    "asks_blessing": "asks_blessing_imminent",
     "denies": "",
     "denies_first": "",
     "denies_unclear": "",

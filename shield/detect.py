@@ -18,7 +18,7 @@ DOUBTFUL = ("learned.", "together.prepare-", "together.means-loss", "together.lo
 TOO_SHORT = 16  # characters: of "done." the stage cannot be sure that it is ordinary, nor of anything as short
 LAST_TURN_SIGNALS = frozenset(
     {"declines_resources", "asks_resources", "denies", "affirms", "insults_bot", "asks_if_human"}
-)
+) | {"asks_privacy", "asks_hospital", "asks_line", "asks_blessing"}
 
 
 class Detector:

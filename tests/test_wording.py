@@ -410,7 +410,8 @@ def test_what_stays_true_is_answered_once(signal: str) -> None:
 def test_without_crisis_only_plain_answers_are_given() -> None:
     for signal in SIGNALS:
         line = WORDS.signal_line({signal}, "en", 0, level="none")
-        assert bool(line) == (signal in {"asks_if_human", "insults_bot", "asks_resources", "declines_faith"})
+        plain = {"asks_if_human", "insults_bot", "asks_resources", "declines_faith"}
+        assert bool(line) == (signal in plain | {"asks_privacy", "asks_hospital", "asks_line"})
 
 
 def test_the_next_question_follows_the_level() -> None:

@@ -1,8 +1,9 @@
 """Trains the filter's learned stage: `make train-filter` writes safety_filter/learned_model.
 
-It goes on from SHIELD's upper layers, over the trunk that stands in textrules/trunk. Of every eight moments of
-eval/data/train/filter_*.jsonl one is held back; calibration and limits come from those, taken with the very files that
-the service loads and beside the rules that ship (`--calibrate` does this alone). Needs the extra `train`.
+It goes on from SHIELD's upper layers, over the trunk that stands in textrules/trunk; with `--onward` from its own, with
+the newest files and some of the older sentences. Of every eight moments of eval/data/train/filter_*.jsonl one is held
+back; calibration and limits come from those, taken with the very files that the service loads and beside the rules that
+ship (`--calibrate` does this alone). Needs the extra `train`.
 """
 
 import argparse
@@ -38,6 +39,8 @@ OUT, SHIELD = ROOT / "safety_filter" / "learned_model", ROOT / "shield" / "learn
 TOUCHED, TOUCHED_EVERYDAY = 0.02, 0.01
 """The share of held good sentences, untouched by rules, that the stage may stop by itself; of those in answer to an
 everyday message."""
+BESIDE = 9_000
+"""Older sentences that are learned again beside the newest ones."""
 BELIEVED = 0.1
 """The share of held harmful sentences that rules matched and that the stage may nevertheless let pass."""
 
@@ -69,19 +72,24 @@ class _Anyone:
 def main() -> None:
     told = _told()
     if not told.calibrate:
-        train(told.out, epochs=told.epochs, threads=told.threads)
+        train(told.out, epochs=told.epochs, threads=told.threads, onward=told.onward)
     print(json.dumps(calibrate(told.out), indent=1))
 
 
-def train(out: Path, *, epochs: int, threads: int) -> None:
-    """Writes the model, not yet calibrated, into `out`."""
-    learned = [one for one in read() if not one.held]
-    learned += plain(learned, np.random.default_rng(7))
+def train(out: Path, *, epochs: int, threads: int, onward: str = "") -> None:
+    """Writes the model, not yet calibrated, into `out`.
+
+    onward: how the names of the newest files begin; they are learned beside BESIDE sentences of the others.
+    """
+    learned, chance = [one for one in read() if not one.held], np.random.default_rng(7)
+    learned += plain(learned, chance)
     tokenizer = Tokenizer.from_file(str(TRUNK / "tokenizer.json"))
-    made = _started(tokenizer)
-    plan = Plan(WEIGHTS, epochs=epochs, rate=1.5e-4, batch=32, threads=threads, varied=varied)
-    for number, loss in enumerate(fit(made, tokenizer, [one.example for one in learned], plan), 1):
-        print(f"{len(learned)} sentences, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
+    made = _started(tokenizer, onward=bool(onward))
+    now = _newest(learned, onward, chance) if onward else learned
+    rate, head_rate = (6e-5, 3e-4) if onward else (1.5e-4, 1e-3)
+    plan = Plan(WEIGHTS, epochs=epochs, rate=rate, head_rate=head_rate, batch=32, threads=threads, varied=varied)
+    for number, loss in enumerate(fit(made, tokenizer, [one.example for one in now], plan), 1):
+        print(f"{len(now)} sentences, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
     counted = Counter(one.language for one in learned)
     harmful = sum(one.harmful for one in learned)
     facts = {"sentences": {"all": len(learned), "harmful": harmful, **dict(sorted(counted.items()))}}
@@ -130,30 +138,40 @@ def judged(encoder: Encoder, spoken: Sequence[Spoken]) -> list[Judged]:
     return told
 
 
-def _started(tokenizer: Tokenizer) -> network.Network:
-    """The source's words and lower layers, SHIELD's upper ones as they ship, and a fresh head."""
+def _newest(learned: Sequence[Spoken], names: str, chance: np.random.Generator) -> list[Spoken]:
+    """What stands in the files whose names begin so, and BESIDE others. Raises ValueError where there are none."""
+    new = [one for one in learned if one.source.startswith(names)]
+    old = [one for one in learned if not one.source.startswith(names)]
+    if not new:
+        raise ValueError(f"no eval/data/train/{names}*.jsonl")
+    picked = chance.choice(len(old), size=min(BESIDE, len(old)), replace=False)
+    return new + [old[int(number)] for number in picked]
+
+
+def _started(tokenizer: Tokenizer, *, onward: bool) -> network.Network:
+    """The source's words and lower layers; SHIELD's upper ones as they ship and a fresh head, or its own as they do."""
     start = source.installed()
     pieces = {piece: number for number, piece in reversed(list(enumerate(start.pieces)))}
     words = tokenizer.get_vocab()
     ids = [pieces[word] for word in sorted(words, key=lambda word: words[word])]
     made = network.started(start, ids, LAYERS, len(OUTPUTS), fixed=FIXED)
-    _upper_layers(made, onnx.load(SHIELD / "encoder.onnx"))
+    _upper_layers(made, onnx.load((OUT if onward else SHIELD) / "encoder.onnx"), head=onward)
     return made
 
 
-def _upper_layers(made: network.Network, packed: onnx.ModelProto) -> None:
-    """Takes over the weights of a packed encoder, all but its head."""
+def _upper_layers(made: network.Network, packed: onnx.ModelProto, *, head: bool) -> None:
+    """Takes over the weights of a packed encoder, with its head or without."""
     held = {part.name: numpy_helper.to_array(part) for part in packed.graph.initializer}
     products = [node.input[1] for node in packed.graph.node if node.op_type == "MatMulInteger"]
     weights = dict(made.named_parameters())
     names = [f"layers.{n}.{part}.weight" for n in LAYERS[FIXED:] for part in ("qkv", "out", "up", "down")]
     with torch.no_grad():
-        for name, product in zip(names, products, strict=False):
+        for name, product in zip([*names, *(["head.weight"] if head else [])], products, strict=False):
             shift, scale = (held[product.replace("_quantized", f"_{one}")] for one in ("zero_point", "scale"))
             whole = (held[product].astype(np.float32) - shift.astype(np.float32)) * scale
             weights[name].copy_(torch.from_numpy(np.ascontiguousarray(whole.T)))
         for name, weight in weights.items():
-            if name in held and not name.startswith("head."):
+            if name in held and (head or not name.startswith("head.")):
                 weight.copy_(torch.from_numpy(held[name].copy()))
 
 
@@ -176,6 +194,7 @@ def _told() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m eval.training.filter", description=__doc__)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--onward", default="", metavar="NAME", help="go on from the shipped weights with NAME*.jsonl")
     parser.add_argument("--calibrate", action="store_true", help="leave the weights as they are")
     parser.add_argument("--out", type=Path, default=OUT)
     return parser.parse_args()
