@@ -16,6 +16,7 @@ from textrules.rules import Rule, load_folder
 LEARNED_TURNS = 16  # how far back the learned stage looks: what is older has long been answered
 DOUBTFUL = ("learned.", "together.prepare-", "together.means-loss", "together.loss-finality", "together.calm-finality")
 TOO_SHORT = 16  # characters: of "done." the stage cannot be sure that it is ordinary, nor of anything as short
+OUTLIVES = 0.96  # an opinion of "imminent" as sure as this is not withdrawn by an ordinary message behind it
 LAST_TURN_SIGNALS = frozenset(
     {"declines_resources", "asks_resources", "denies", "affirms", "insults_bot", "asks_if_human"}
 ) | {"asks_privacy", "asks_hospital", "asks_line", "asks_blessing"}
@@ -70,11 +71,15 @@ class Detector:
             found += answered(turns, readings, number, before=_level(one for each in own for one in each))
             kinds |= reading.kinds
             opinion = self._opinion(turns, number, [*found, *_since(own, number)], stage)
-            denied = "denies" in reading.signals and not found
-            own[number] = found if opinion is None or denied else self._weighed(turn, number, found, opinion)
-            if opinion is not None and _clears(opinion, turn):
+            if opinion is None:
+                own[number] = found
+                continue
+            standing = _level(one for each in own for one in each)
+            opinion = self._in_itself(turn, opinion, standing, reading, stage)
+            own[number] = self._weighed(turn, number, found, opinion)
+            if _clears(opinion, turn):
                 for earlier in range(max(0, number - BEFORE), number):
-                    own[earlier] = [one for one in own[earlier] if not self.doubts(one)]
+                    own[earlier] = [one for one in own[earlier] if not self.doubts(one) or _outlives(one)]
         per_turn = tuple(map(_level, own))
         findings = tuple(one for each in own for one in each)
         return Assessment(
@@ -106,6 +111,24 @@ class Detector:
             return None
         recent = len(turns) - number <= LEARNED_TURNS
         return stage.opinion(turns, number) if recent or any(map(self.doubts, found)) else None
+
+    def _in_itself(
+        self, turn: Turn, opinion: Opinion, standing: Level, reading: Reading, stage: LearnedStage | None
+    ) -> Opinion:
+        """The opinion as far as the message itself bears it out.
+
+        Read behind a crisis anything looks like one ("my friend is coming over"): where the talk stands at some level
+        already, a message raises it by what it is when read alone. A denial that no rule contradicts is believed, unless
+        the rest of the message is grave.
+        """
+        denied = "denies" in reading.signals and not reading.findings
+        if stage is None or opinion.level == "none" or (standing == "none" and not denied):
+            return opinion
+        alone = stage.opinion((turn,), 0).level if standing != "none" else opinion.level
+        if denied and rank(alone) < rank("high"):
+            alone = "none"
+        most = max(standing, alone, key=rank) if standing != "none" else alone
+        return replace(opinion, level=min(opinion.level, most, key=rank))
 
     def _weighed(self, turn: Turn, number: int, found: list[Finding], opinion: Opinion) -> list[Finding]:
         """The findings of one message once the learned stage has been heard.
@@ -150,6 +173,10 @@ def rules() -> tuple[Rule, ...]:
 
 def _clears(opinion: Opinion, turn: Turn) -> bool:
     return opinion.ordinary and len(turn.text) >= TOO_SHORT
+
+
+def _outlives(one: Finding) -> bool:
+    return one.level == "imminent" and (one.probability or 0.0) >= OUTLIVES
 
 
 def _level(found: Iterable[Finding]) -> Level:

@@ -205,6 +205,8 @@ def _replies(hits: Sequence[Found]) -> frozenset[str]:
     said = {*_names(hits, "reply."), *({*_names(hits, "signal.")} & {"affirms", "denies"})}
     if "yes" in said:
         said = {"affirms" if reply == "yes" else reply for reply in said} - {"denies"}
+    if "safe" in said:
+        said -= {"safe", "affirms", "denies", "no"}
     if any(hit.category in _OWNED for hit in hits):
         said.add("owns")
     return frozenset({"denies" if reply == "no" else reply for reply in said})

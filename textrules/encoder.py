@@ -6,6 +6,7 @@ What it reads is the *meant* reading of a text (`said`): folded, with disguises 
 
 import json
 import math
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -152,8 +153,10 @@ def digest(weights: bytes) -> str:
 
 
 def _session(weights: bytes) -> Any:
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read at import; without it the library reports to its makers
     import onnxruntime  # heavy, and wanted only where an encoder is
 
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
