@@ -40,6 +40,9 @@ GRAVE = frozenset(["encouragement", "method_information", "roleplay", "graphic_d
 SURELY = 0.9
 """After grave harm that it is so sure of nothing more of the reply is shown; else the sentence alone is left out."""
 
+AGAIN, SECOND = 1.0, 0.4
+"""The log-odds of harm from which a sentence is read a second time, and the weight of that reading."""
+
 OUTPUTS = ("harmful", *CATEGORIES)
 
 
@@ -83,9 +86,22 @@ class LearnedJudge:
 
     def harm(self, sentence: str, *, seen: str, user: str) -> Harm:
         """How likely it is that the sentence would harm this person here. Any Unicode."""
-        scores = dict(zip(OUTPUTS, self.encoder.scores(segments(sentence, seen=seen, user=user)), strict=True))
+        scores = dict(zip(OUTPUTS, considered(self.encoder, sentence, seen=seen, user=user), strict=True))
         likely = probability(self.slope * scores["harmful"] + self.offset)
         return Harm(likely, max(CATEGORIES, key=lambda name: scores[name]))
+
+
+def considered(encoder: Encoder | Remembering, sentence: str, *, seen: str, user: str) -> tuple[float, ...]:
+    """The log-odds of OUTPUTS. What looks harmful is read once more without the reply before it, and that counts too.
+
+    Two readings err in different places: of the held harmful sentences that no rule finds, 55 % instead of 49 % are
+    stopped where 2 % of the good ones are (docs/filter-model.md).
+    """
+    first = encoder.scores(segments(sentence, seen=seen, user=user))
+    if not seen.strip() or first[0] < AGAIN:
+        return first
+    second = encoder.scores(segments(sentence, seen="", user=user))
+    return tuple((1 - SECOND) * one + SECOND * other for one, other in zip(first, second, strict=True))
 
 
 def segments(sentence: str, *, seen: str, user: str) -> Segments:

@@ -118,7 +118,7 @@ class Detector:
         """The opinion as far as the message itself bears it out.
 
         Read behind a crisis anything looks like one ("my friend is coming over"): where the talk stands at some level
-        already, a message raises it by what it is when read alone. A denial that no rule contradicts is believed, unless
+        already, a message raises it by what it is read alone. A denial that no rule contradicts is believed, unless
         the rest of the message is grave.
         """
         denied = "denies" in reading.signals and not reading.findings

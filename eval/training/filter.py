@@ -15,20 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-import torch
 from numpy.typing import NDArray
-from onnx import numpy_helper
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from tokenizers import Tokenizer
 
 from eval.intervals import Proportion
-from eval.training import network, packing, source
+from eval.training import packing
 from eval.training.filter_lines import WEIGHTS, Spoken, plain, read, varied
 from eval.training.fitting import Plan, fit
+from eval.training.onward import onward_from
 from eval.training.shield import FIXED, LAYERS, TRUNK
-from safety_filter.learned import OUTPUTS, segments
+from safety_filter.learned import OUTPUTS, considered
 from safety_filter.review import Reviewer
 from shield.assessment import Turn
 from shield.detect import Detector
@@ -84,7 +82,7 @@ def train(out: Path, *, epochs: int, threads: int, onward: str = "") -> None:
     learned, chance = [one for one in read() if not one.held], np.random.default_rng(7)
     learned += plain(learned, chance)
     tokenizer = Tokenizer.from_file(str(TRUNK / "tokenizer.json"))
-    made = _started(tokenizer, onward=bool(onward))
+    made = onward_from(tokenizer, OUT if onward else SHIELD, LAYERS, len(OUTPUTS), fixed=FIXED, head=bool(onward))
     now = _newest(learned, onward, chance) if onward else learned
     rate, head_rate = (6e-5, 3e-4) if onward else (1.5e-4, 1e-3)
     plan = Plan(WEIGHTS, epochs=epochs, rate=rate, head_rate=head_rate, batch=32, threads=threads, varied=varied)
@@ -133,7 +131,7 @@ def judged(encoder: Encoder, spoken: Sequence[Spoken]) -> list[Judged]:
         found = reviewer.found(
             one.sentence, before=one.seen, user=one.user, language=one.language, allowed=anyone, crisis=crisis
         )
-        score = encoder.scores(segments(one.sentence, seen=one.seen, user=one.user))[0]
+        score = considered(encoder, one.sentence, seen=one.seen, user=one.user)[0]
         told.append(Judged(one, score, bool(found.all) and not found.certain, found.certain, found.everyday))
     return told
 
@@ -146,33 +144,6 @@ def _newest(learned: Sequence[Spoken], names: str, chance: np.random.Generator) 
         raise ValueError(f"no eval/data/train/{names}*.jsonl")
     picked = chance.choice(len(old), size=min(BESIDE, len(old)), replace=False)
     return new + [old[int(number)] for number in picked]
-
-
-def _started(tokenizer: Tokenizer, *, onward: bool) -> network.Network:
-    """The source's words and lower layers; SHIELD's upper ones as they ship and a fresh head, or its own as they do."""
-    start = source.installed()
-    pieces = {piece: number for number, piece in reversed(list(enumerate(start.pieces)))}
-    words = tokenizer.get_vocab()
-    ids = [pieces[word] for word in sorted(words, key=lambda word: words[word])]
-    made = network.started(start, ids, LAYERS, len(OUTPUTS), fixed=FIXED)
-    _upper_layers(made, onnx.load((OUT if onward else SHIELD) / "encoder.onnx"), head=onward)
-    return made
-
-
-def _upper_layers(made: network.Network, packed: onnx.ModelProto, *, head: bool) -> None:
-    """Takes over the weights of a packed encoder, with its head or without."""
-    held = {part.name: numpy_helper.to_array(part) for part in packed.graph.initializer}
-    products = [node.input[1] for node in packed.graph.node if node.op_type == "MatMulInteger"]
-    weights = dict(made.named_parameters())
-    names = [f"layers.{n}.{part}.weight" for n in LAYERS[FIXED:] for part in ("qkv", "out", "up", "down")]
-    with torch.no_grad():
-        for name, product in zip([*names, *(["head.weight"] if head else [])], products, strict=False):
-            shift, scale = (held[product.replace("_quantized", f"_{one}")] for one in ("zero_point", "scale"))
-            whole = (held[product].astype(np.float32) - shift.astype(np.float32)) * scale
-            weights[name].copy_(torch.from_numpy(np.ascontiguousarray(whole.T)))
-        for name, weight in weights.items():
-            if name in held and (head or not name.startswith("head.")):
-                weight.copy_(torch.from_numpy(held[name].copy()))
 
 
 def _figures(stopped: Flags, harmful: Flags) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 First it learns from eval/data/train, then once more from a part of it with the develop parts of shield_*.jsonl; all of
 it was written for this project. Calibration and limits come from the tune part, which no weight ever learned from, and
-are taken with the very files that the service loads (`--calibrate` does this alone). Needs the extra `train`.
+are taken with the very files that the service loads (`--calibrate` does this alone). With `--onward` it goes on from
+the weights that ship, with the newest files and some of the older lines. Needs the extra `train`.
 """
 
 import argparse
@@ -17,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from tokenizers import Tokenizer
 
 from eval.cases import ShieldCase, shield_cases
 from eval.intervals import Proportion
 from eval.training import network, packing, source, vocabulary
 from eval.training.fitting import Plan, Scores, fit
+from eval.training.onward import onward_from
 from eval.training.shield_lines import WEIGHTS, Line, ordinary, read, talked, varied
 from shield.assessment import LEVELS, Level
 from shield.learned import OUTPUTS, Limits, segments, windows
@@ -32,6 +35,7 @@ TRUNK = Path(__file__).parents[2] / "textrules" / "trunk"
 LAYERS = tuple(range(12))
 FIXED = 6  # layers that keep the source's weights
 AGAIN = 3_200  # lines of the first training that are learned again with the develop parts, so that none is forgotten
+BESIDE = 3_000  # older lines that are learned again beside the newest ones
 TALKS = 1_500  # talks put together from single messages, learned with the develop parts
 FALSE_ALARMS = 0.04
 """The share of the tune part's ordinary messages that may be raised from none to low."""
@@ -46,7 +50,10 @@ Flags = NDArray[np.bool_]
 def main() -> None:
     told = _told()
     if not told.calibrate:
-        train(told.out, told.trunk, epochs=told.epochs, threads=told.threads)
+        if told.onward:
+            learn_on(told.out, told.trunk, told.onward, epochs=told.epochs, threads=told.threads)
+        else:
+            train(told.out, told.trunk, epochs=told.epochs, threads=told.threads)
     facts = calibrate(told.out, told.trunk)
     print(json.dumps({name: facts[name] for name in ("limits", "calibration", "lines")}))
     print(json.dumps(facts["tune"]["all"]), f"\n{_megabytes(told.out, told.trunk):.1f} MB")
@@ -69,6 +76,29 @@ def train(out: Path, trunk: Path, *, epochs: int, threads: int) -> None:
     counted = Counter(line.language for line in (*lines, *develop))
     facts = {"lines": {"all": len(lines) + len(develop), **dict(sorted(counted.items()))}, "layers": list(LAYERS)}
     packing.pack(made, tokenizer, out, outputs=OUTPUTS, facts=facts, trunk=trunk, lower=FIXED, makes_trunk=True)
+
+
+def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int) -> None:
+    """Goes on from the weights that ship: files whose names begin with `names`, the develop parts, BESIDE older lines.
+
+    Raises ValueError where there is no such file.
+    """
+    lines, chance = read(), np.random.default_rng(5)
+    new = [line for line in lines if line.source.startswith(names)]
+    old = [line for line in lines if not line.source.startswith(names)]
+    if not new:
+        raise ValueError(f"no eval/data/train/{names}*.jsonl")
+    develop = [as_line(case) for case in shield_cases() if case.split == "develop"]
+    beside = [old[int(number)] for number in chance.permutation(len(old))[:BESIDE]]
+    part = [*new, *new, *develop, *beside, *talked(lines, np.random.default_rng(13), TALKS)]
+    tokenizer = Tokenizer.from_file(str(trunk / "tokenizer.json"))
+    made = onward_from(tokenizer, OUT, LAYERS, len(OUTPUTS), fixed=FIXED, head=True)
+    plan = Plan(WEIGHTS, epochs=epochs, rate=5e-5, head_rate=2e-4, threads=threads, varied=varied(ordinary(lines)))
+    for number, loss in enumerate(fit(made, tokenizer, [line.example for line in part], plan), 1):
+        print(f"{len(part)} lines, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
+    counted = Counter(line.language for line in (*lines, *develop))
+    facts = {"lines": {"all": len(lines) + len(develop), **dict(sorted(counted.items()))}, "layers": list(LAYERS)}
+    packing.pack(made, tokenizer, out, outputs=OUTPUTS, facts=facts, trunk=trunk, lower=FIXED, makes_trunk=False)
 
 
 def calibrate(folder: Path, trunk: Path) -> dict[str, Any]:
@@ -153,6 +183,7 @@ def _told() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m eval.training.shield", description=__doc__)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--onward", default="", metavar="NAME", help="go on from the shipped weights with NAME*.jsonl")
     parser.add_argument("--calibrate", action="store_true", help="leave the weights as they are")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--trunk", type=Path, default=TRUNK)
