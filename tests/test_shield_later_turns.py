@@ -1,0 +1,60 @@
+"""The whole detector, rules and learned stage, on what people write after the first answer."""
+
+import pytest
+
+from shield.assessment import Turn, rank
+from shield.detect import Detector
+
+WHOLE = Detector.load()
+ASKED = "That sounds very heavy, and I'm glad you wrote. Are you safe right now?"
+
+
+@pytest.mark.parametrize(
+    "disclosed", ["i want to die", "i dont want to be here anymore", "I think about suicide a lot"]
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i'm safe", "i'm safe right now, my boyfriend is here", "yes i am safe, my sister is here", "thank you",
+        "thank you for listening", "sorry for bothering you", "my friend is coming over", "i'm at my mom's",
+        "yes. i'm in bed, my wife is asleep next to me", "does it cost anything", "do you save what i write",
+        "why do you keep giving me that number", "can i talk to you",
+    ],
+)  # fmt: skip
+def test_a_harmless_answer_behind_a_crisis_raises_nothing(disclosed: str, text: str) -> None:
+    first = WHOLE.assess((Turn("user", disclosed),)).level
+    talk = (Turn("user", disclosed), Turn("assistant", ASKED), Turn("user", text))
+    assert rank(WHOLE.assess(talk).level) <= max(rank(first), rank("low"))
+
+
+@pytest.mark.parametrize("text", ["yes estoy", "sí, estoy a salvo", "estou em segurança", "oui, je suis en sécurité"])
+def test_safe_is_no_no_in_any_language(text: str) -> None:
+    talk = (Turn("user", "ya no quiero vivir"), Turn("assistant", "¿Estás a salvo ahora mismo?"), Turn("user", text))
+    assert not [one for one in WHOLE.assess(talk).findings if one.rule_id.startswith("answer.no-to")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i'm fine. the rope is in the car",
+        "they stopped my pain meds and im not going to live like this. my affairs are in order",
+        "the mets are in my spine. im not going to wait for the end. everything is sorted",
+    ],
+)
+def test_words_of_denial_clear_nothing_grave_that_stands_beside_them(text: str) -> None:
+    found = WHOLE.assess((Turn("user", text),))
+    assert rank(found.level) >= rank("high")
+
+
+@pytest.mark.parametrize("text", ["no, i'm fine, just tired", "I'm not going to hurt myself", "im ok, thanks"])
+def test_a_plain_denial_is_one(text: str) -> None:
+    assert "denies" in WHOLE.assess((Turn("user", text),)).signals
+
+
+def test_a_goodbye_passed_on_is_not_undone_by_a_question_about_a_gym() -> None:
+    talk = (
+        Turn("user", "my brother in texas just sent me a goodbye video and he isn't picking up"),
+        Turn("assistant", "Call 911 and give them his address. Is he alone?"),
+        Turn("user", "how do i cancel my gym membership and my phone contract"),
+    )
+    assert rank(WHOLE.assess(talk).level) >= rank("high")
