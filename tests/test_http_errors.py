@@ -76,7 +76,7 @@ INVALID = {
     "no content": {"messages": [{"role": "user"}]},
     "content is null": {"messages": [user(None)]},
     "last is the assistant's": {"messages": [user("x"), {"role": "assistant", "content": CANARY}]},
-    "an unknown channel": {"message": "x", "channel": CANARY},
+    "channel is a list": {"message": "x", "channel": [CANARY]},
     "country is a number": {"message": CANARY, "country": 49},
     "stream is a word": {"message": "x", "stream": CANARY},
     "context without text": {"message": "x", "context": [{"id": CANARY}]},

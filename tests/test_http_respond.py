@@ -135,6 +135,33 @@ async def test_context_is_bounded_and_passed_on():
     assert [passage.id for passage in fake.seen[0].context] == ["p0", "p1"]
 
 
+async def test_too_much_context_is_left_out_and_not_refused():
+    fake = FakeResponder()
+    context = [{"id": f"p{n}", "text": "y"} for n in range(40)]
+    assert (await ask(fake, {"message": "x", "context": context})).status_code == 200
+    assert [passage.id for passage in fake.seen[0].context] == [f"p{n}" for n in range(32)]
+    assert (await ask(fake, {"message": "x", "context": [{"id": "p", "text": "y" * 5_000}]})).status_code == 200
+    assert len(fake.seen[1].context[0].text) == 4_000
+
+
+@pytest.mark.parametrize("sent", ["telegram", "CHAT", "", None, "x" * 5_000])
+@pytest.mark.parametrize("path", ["/crisis/respond", "/v1/chat/completions"])
+async def test_a_channel_nobody_knows_is_a_chat(path, sent):
+    fake = FakeResponder()
+    body = {"messages": [{"role": "user", "content": "x"}], "channel": sent}
+    async with client(fake) as http:
+        assert (await http.post(path, json=body)).status_code == 200
+        assert (await http.post(path, json={**body, "channel": " SMS"})).status_code == 200
+    assert [conversation.channel for conversation in fake.seen] == ["chat", "sms"]
+
+
+async def test_a_field_that_is_null_is_a_field_that_is_not_there():
+    empty = dict.fromkeys(("messages", "country", "language", "channel", "conversation_id", "context", "stream"))
+    fake = FakeResponder()
+    assert (await ask(fake, {**empty, "message": "x"})).status_code == 200
+    assert [turn.text for turn in fake.seen[0].turns] == ["x"]
+
+
 async def test_unknown_fields_are_ignored():
     assert (await ask(FakeResponder(), {"message": "x", "temperature": 2, "tools": []})).status_code == 200
 

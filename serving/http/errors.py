@@ -63,7 +63,7 @@ def openai_problem_json(problem: Problem, resources: list[dict[str, Any]]) -> di
 
 _HINTS = {
     "role": "roles are 'user' and 'assistant'; leave system and tool messages out",
-    "channel": "channels are 'chat' and 'sms'",
+    "channel": "a channel is a name, such as 'chat' or 'sms'",
 }
 _MOST_FAULTS = 3
 

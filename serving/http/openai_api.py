@@ -13,12 +13,11 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 from starlette.types import Receive, Scope, Send
 
-from serving.conversation import Channel
 from serving.http.body import parse
 from serving.http.encoding import encode, sse_data
 from serving.http.front import Front
 from serving.http.hangup import HangUp
-from serving.http.schemas import MAX_MESSAGES, Asked, Identifier, RequestBody, Text, ask, require_words
+from serving.http.schemas import MAX_MESSAGES, Asked, ChannelName, Identifier, RequestBody, Text, ask, require_words
 from serving.http.sending import send_bytes
 from serving.http.visit import Visit, visit_of
 from shield.assessment import Turn
@@ -55,7 +54,7 @@ class ChatBody(RequestBody):
     stream_options: StreamOptions | None = None
     country: str | None = None
     language: str | None = None
-    channel: Channel = "chat"
+    channel: ChannelName = "chat"
     conversation_id: Identifier | None = None
 
     @model_validator(mode="after")

@@ -3,9 +3,9 @@
 import re
 import secrets
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from serving.conversation import Channel, Conversation, Passage, before, bounded
@@ -19,8 +19,29 @@ MAX_CONTEXT = 8_000
 
 _LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[-_].*)?", re.DOTALL)
 
+Item = TypeVar("Item")
+
+
+def _channel(sent: Any) -> Any:
+    """Any other name is a chat: agents know channels that we don't, and none of them may cost a person an answer."""
+    if sent is None or isinstance(sent, str):
+        return "sms" if (sent or "").strip().lower() == "sms" else "chat"
+    return sent
+
+
+def _listed(sent: Any) -> Any:
+    return [] if sent is None else sent
+
+
 Text = Annotated[str, StringConstraints(max_length=MAX_CONTENT)]
 Identifier = Annotated[str, StringConstraints(max_length=128)]
+ChannelName = Annotated[
+    Channel,
+    BeforeValidator(_channel, json_schema_input_type=str | None),
+    Field(description="'sms' for shorter replies; anything else, or nothing, is a chat"),
+]
+OrNone = Annotated[list[Item], BeforeValidator(_listed, json_schema_input_type=list[Item] | None)]
+"""A list that may also be sent as null: clients that write out every field do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +65,23 @@ class MessageBody(RequestBody):
 
 class PassageBody(RequestBody):
     id: Identifier
-    text: Annotated[str, StringConstraints(max_length=MAX_PASSAGE)]
+    text: str
 
 
 class RespondBody(RequestBody):
     """`messages`, oldest first, or `message` for a single one; with both, `message` is the newest turn."""
 
-    messages: list[MessageBody] = Field(default=[], max_length=MAX_MESSAGES)
+    messages: OrNone[MessageBody] = Field(default=[], max_length=MAX_MESSAGES)
     message: Text | None = None
     country: str | None = Field(default=None, description="ISO 3166 code; an unknown one is no error")
     language: str | None = Field(default=None, description="a language tag such as en or es-MX")
-    channel: Channel = "chat"
+    channel: ChannelName = "chat"
     conversation_id: Identifier | None = None
-    context: list[PassageBody] = Field(default=[], max_length=MAX_PASSAGES)
-    stream: bool = False
+    context: OrNone[PassageBody] = Field(
+        default=[],
+        description=f"{MAX_PASSAGES} passages of {MAX_PASSAGE:,} characters, {MAX_CONTEXT:,} in all, are used",
+    )
+    stream: bool | None = False
 
     @model_validator(mode="after")
     def _ends_with_the_person(self) -> "RespondBody":
@@ -159,8 +183,9 @@ def _last(messages: list[MessageBody]) -> tuple[str, str]:
 def _passages(sent: list[PassageBody]) -> tuple[Passage, ...]:
     """The passages that fit, in their order: context is help, so that too much of it is left out and not refused."""
     kept, room = [], MAX_CONTEXT
-    for passage in sent:
-        if len(passage.text) <= room:
-            kept.append(Passage(passage.id, passage.text))
-            room -= len(passage.text)
+    for passage in sent[:MAX_PASSAGES]:
+        text = passage.text[:MAX_PASSAGE]
+        if len(text) <= room:
+            kept.append(Passage(passage.id, text))
+            room -= len(text)
     return tuple(kept)
