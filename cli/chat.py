@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.console import ConfigOption, DemoOption, console, settings
+from cli.console import ConfigOption, DemoOption, console, settings, standard_input
 from serving.backend import BackendUnavailable
 from serving.conversation import Conversation
 from serving.events import DoneEvent, ResourcesEvent, SentenceEvent
@@ -32,6 +32,7 @@ def chat(
     The grey lines are the resources, and what an operator wants to know of an answer: the level that SHIELD gave, who
     wrote it, what fell short, and how long it took.
     """
+    standard_input()
     chosen = settings(config)
     service = build(demo_settings(chosen) if demo else chosen)
     asyncio.run(_talk(service, country, language))
@@ -105,5 +106,5 @@ def _line() -> str:
         if sys.stdin.isatty():
             return input("you> ").strip()
         return sys.stdin.readline().strip()
-    except EOFError:
+    except (EOFError, OSError, ValueError):  # at its end, or not to be read: the conversation ends, and nobody waits
         return ""

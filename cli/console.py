@@ -64,22 +64,36 @@ def examples(*lines: str) -> str | None:
 def speak_utf8() -> None:
     """All three streams in UTF-8, whatever the locale says. Bytes that are none of it are replaced, and what it cannot
     hold is written as an escape: neither ends the command."""
-    _utf8(sys.stdin, "utf-8-sig", "replace")
+    _utf8(sys.stdin, "utf-8-sig", "replace")  # None where it is closed: no text stream
     _utf8(sys.stdout, "utf-8", "backslashreplace")
     _utf8(sys.stderr, "utf-8", "backslashreplace")
 
 
-def _utf8(stream: TextIO, encoding: str, errors: str) -> None:
+def _utf8(stream: TextIO | None, encoding: str, errors: str) -> None:
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding=encoding, errors=errors)
 
 
 def one_text(text: str | None, command: str) -> str:
     """The text of the command line, or of standard input for `-` and where there is no terminal to wait for."""
-    if text == "-" or (text is None and not sys.stdin.isatty()):
-        text = sys.stdin.read(MOST_CHARACTERS + 1)
+    if text == "-" or (text is None and not standard_input().isatty()):
+        text = _read(standard_input())
     if not text or not text.strip():
         raise Failure(f"nothing to read; see crisis {command} --help for examples", 2)
     if len(text) > MOST_CHARACTERS:
         raise Failure(f"the text is longer than {MOST_CHARACTERS:,} characters; send less of it", 2)
     return text
+
+
+def standard_input() -> TextIO:
+    """Standard input. Where whoever started us closed it (`<&-`), a Failure."""
+    if sys.stdin is None:
+        raise Failure("standard input is closed: there is nothing to read; leave it open, or give a text or a file", 2)
+    return sys.stdin
+
+
+def _read(stream: TextIO) -> str:
+    try:
+        return stream.read(MOST_CHARACTERS + 1)
+    except OSError as error:
+        raise Failure(f"standard input: cannot be read: {error.strerror or 'it is not open for reading'}", 2) from None

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from cli.console import MOST_CHARACTERS, Failure
+from cli.console import MOST_CHARACTERS, Failure, standard_input
 from cli.progress import Progress
 
 Record = dict[str, Any]
@@ -126,7 +126,7 @@ def _complaint(source: Path, bad: list[int], answered: int) -> str:
 @contextmanager
 def _reading(source: Path) -> Iterator[TextIO]:
     if str(source) == "-":
-        yield sys.stdin
+        yield standard_input()
         return
     try:
         file = source.open(encoding="utf-8-sig", errors="replace")

@@ -149,6 +149,39 @@ def test_wrong_use_is_one_line_that_says_how_to_mend_it(crisis: Crisis, argument
     assert says in line
 
 
+CLOSED = (
+    ["assess"],
+    ["assess", "-"],
+    ["assess", "--jsonl", "-"],
+    ["filter", "--reply", "-"],
+    ["filter", "--jsonl", "-"],
+    ["chat"],
+)
+
+
+@pytest.mark.parametrize("arguments", CLOSED, ids=" ".join)
+def test_a_closed_standard_input_is_one_line_and_no_wait(arguments: list[str]) -> None:
+    closing = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "cli", *arguments]
+    ran = subprocess.run(closing, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert re.fullmatch(r"crisis: standard input is closed: .*\n", ran.stderr)
+
+
+@pytest.mark.parametrize("arguments", [["assess", "-"], ["filter", "--reply", "-"], ["chat"]], ids=" ".join)
+def test_a_standard_input_that_cannot_be_read_ends_the_command(arguments: list[str], tmp_path: Path) -> None:
+    with (tmp_path / "written").open("wb") as unreadable:
+        ran = subprocess.run(
+            [sys.executable, "-m", "cli", *arguments],
+            cwd=ROOT,
+            stdin=unreadable,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert "Traceback" not in ran.stderr
+    assert ran.returncode == (0 if arguments == ["chat"] else 2)
+
+
 def test_words_typed_without_a_command_are_not_repeated(crisis: Crisis) -> None:
     ran = crisis("I want to die zwiebel")
     assert ran.status == 2
