@@ -30,6 +30,7 @@ FileOption = Annotated[
 ]
 _HEAD = "Made by `crisis keys`. Hashes only; read again by the running service when it changes.\n"
 _MODE = 0o640
+_MOST_DAYS = 36_500
 
 
 @app.command("add", epilog=examples("crisis keys add agent-1", "crisis keys add prometheus --scope metrics --days 365"))
@@ -42,7 +43,9 @@ def add(
     per_minute: Annotated[
         int | None, typer.Option("--per-minute", metavar="N", min=0, help="Its own limit of requests; 0: none.")
     ] = None,
-    days: Annotated[int | None, typer.Option("--days", metavar="N", min=1, help="When it ends by itself.")] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", metavar="N", min=1, max=_MOST_DAYS, help="When it ends by itself.")
+    ] = None,
     file: FileOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -107,7 +110,7 @@ def revoke(name: NameArgument, file: FileOption = None, config: ConfigOption = N
 @app.command("list", epilog=examples("crisis keys list", "crisis keys list --json"))
 def list_keys(as_json: JsonOption = False, file: FileOption = None, config: ConfigOption = None) -> None:
     """Which keys there are, and what each may do."""
-    rows = [_told(key) for key in _keys(_path(file, config))]
+    rows = [_told(key) for key in _read(_path(file, config))]
     if as_json:
         print(json.dumps(rows, indent=2))
         return
@@ -132,8 +135,13 @@ def _path(file: Path | None, config: Path | None) -> Path:
 
 
 def _keys(path: Path) -> tuple[ApiKey, ...]:
+    """The keys so far; none where the first is only being made."""
+    return _read(path) if path.exists() else ()
+
+
+def _read(path: Path) -> tuple[ApiKey, ...]:
     try:
-        return read_keys(path) if path.exists() else ()
+        return read_keys(path)
     except KeysError as error:
         raise Failure(str(error)) from None
 

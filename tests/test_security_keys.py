@@ -301,6 +301,8 @@ def key_in(ran: Ran) -> str:
         ["add", "Bad Name"],
         ["add", "a", "--scope", "root"],
         ["add", "a", "--days", "0"],
+        ["add", "a", "--days", "99999999999"],
+        ["list"],
         ["rotate", "a"],
         ["revoke", "a"],
     ],
