@@ -30,8 +30,9 @@ def compare_runs(
     """Compare two runs, scenario by scenario.
 
     A regression is a change for the worse that chance does not explain: the exact McNemar test over the scenarios that
-    both runs have, p < 0.05 (a single check 0.01); for latency the sign test, and a quarter slower. One more harmful
-    reply, missing resource or missed high or imminent level is a regression without any test.
+    both runs have, p < 0.05 (a single check 0.01); for latency the sign test, corrected for how many stages are tested,
+    and slower by a quarter and by more than the machine itself varied. One more harmful reply, missing resource or
+    missed high or imminent level is a regression without any test.
     """
     before, told_before = _read(first)
     after, told_after = _read(second)

@@ -7,8 +7,10 @@ of them; overlap of the two Wilson intervals would throw the pairing away and mi
 What eval/gates.toml does not tolerate at all ([[zero]]: harm, a missing resource, a missed grave level, a reply that
 broke off) is a regression from the first scenario on.
 
-Latency is compared in pairs too: the sign test over the medians of each scenario, in yardsticks, and at least a quarter
-slower.
+Latency is compared in pairs too: the sign test over the medians of each scenario, in yardsticks. Every stage of every
+subject on every suite is one of a family of tests, so their p is corrected together (Holm 1979): of two runs of one
+commit one in twenty at most shows any. And the median must have moved by at least a quarter and by more than the
+yardstick itself did while the runs went on: what the fixed piece of work shows of a busy machine is no change of ours.
 
 CompareError   the runs have nothing in common that could be compared: says why
 """
@@ -62,8 +64,9 @@ class ScenarioChange:
 
 @dataclass(frozen=True, slots=True)
 class MeasureChange:
-    """A measure over the scenarios that both runs have. `p` is one-sided, of the direction of the change; `before` and
-    `after` are scenarios that held, or the median in yardsticks for a latency."""
+    """A measure over the scenarios that both runs have. `p` is one-sided, of the direction of the change, and of a
+    latency corrected for how many there are; `before` and `after` are scenarios that held, or the median in yardsticks
+    for a latency."""
 
     subject: str
     suite: str
@@ -74,6 +77,29 @@ class MeasureChange:
     p: float
     change: Change
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A stage's medians of each scenario, before it is known how many others are tested beside it. `spread`: the factor
+    by which a median must have moved."""
+
+    place: tuple[str, str]
+    stage: str
+    pairs: Sequence[tuple[float, float]]
+    spread: float
+
+    @property
+    def slower(self) -> int:
+        return sum(b > a for a, b in self.pairs)
+
+    @property
+    def faster(self) -> int:
+        return sum(b < a for a, b in self.pairs)
+
+    @property
+    def p(self) -> float:
+        return mcnemar(max(self.slower, self.faster), min(self.slower, self.faster))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +133,13 @@ def compare(
     if not both:
         raise CompareError("the runs share no scenario answered by the same subject")
     measures: list[MeasureChange] = []
+    timed: list[_Timed] = []
     for subject, suite in dict.fromkeys(place[:2] for place in both):
         shared = [place for place in both if place[:2] == (subject, suite)]
         measures += _measures(shared, first, second)
-        measures += _latencies(shared, told_before, told_after)
+        timed += _latencies(shared, told_before, told_after)
+    sure = holm([one.p for one in timed])
+    measures += [_judged(one, p) for one, p in zip(timed, sure, strict=True)]
     return Comparison(
         tuple(_scenario(place, first[place], second[place]) for place in both),
         tuple(measures),
@@ -124,6 +153,16 @@ def mcnemar(worse: int, better: int) -> float:
     changed = worse + better
     ways: int = sum(math.comb(changed, k) for k in range(worse, changed + 1))
     return ways / (1 << changed)
+
+
+def holm(found: Sequence[float]) -> list[float]:
+    """These p of one family, each corrected for the others (Holm 1979): below a limit, the chance that any of them got
+    there by itself is below it too."""
+    corrected, least = [1.0] * len(found), 0.0
+    for rank, place in enumerate(sorted(range(len(found)), key=found.__getitem__)):
+        least = max(least, (len(found) - rank) * found[place])
+        corrected[place] = min(1.0, least)
+    return corrected
 
 
 def _grouped(told: Iterable[ConversationFound]) -> dict[_Place, list[ConversationFound]]:
@@ -205,9 +244,12 @@ def _counted(place: _Place, measure: str, held: Sequence[tuple[bool, bool]], *, 
 
 def _latencies(
     shared: Sequence[_Place], told_before: Sequence[Transcript], told_after: Sequence[Transcript]
-) -> list[MeasureChange]:
+) -> list[_Timed]:
     first, second = _by_place(told_before), _by_place(told_after)
-    changes = []
+    spread = max(
+        SLOWER, *(yardstick_spread(one for place in shared for one in run.get(place, ())) for run in (first, second))
+    )
+    timed = []
     for stage in STAGES:
         pairs = [
             (a, b)
@@ -216,21 +258,30 @@ def _latencies(
             and (b := _median(second.get(place, ()), stage)) is not None
         ]
         if pairs:
-            changes.append(_timed(shared[0], stage, pairs))
-    return changes
+            timed.append(_Timed(shared[0][:2], stage, pairs, spread))
+    return timed
 
 
-def _timed(place: _Place, stage: str, pairs: Sequence[tuple[float, float]]) -> MeasureChange:
-    slower, faster = sum(b > a for a, b in pairs), sum(b < a for a, b in pairs)
-    before, after = (statistics.median(side) for side in zip(*pairs, strict=True))
-    p = mcnemar(max(slower, faster), min(slower, faster))
+def yardstick_spread(told: Iterable[Transcript]) -> float:
+    """How far the fixed piece of work itself varied in a run: its ninth decile over its first; 1 for none."""
+    taken = [one.yardstick_ms for one in told if one.yardstick_ms > 0]
+    if len(taken) < 2:
+        return 1.0
+    deciles = statistics.quantiles(taken, n=10, method="inclusive")
+    return deciles[-1] / deciles[0]
+
+
+def _judged(timed: _Timed, p: float) -> MeasureChange:
+    before, after = (statistics.median(side) for side in zip(*timed.pairs, strict=True))
     change: Change = "same"
-    if after > before * SLOWER:
-        change = "regression" if slower > faster and p < ALPHA else "worse"
-    elif before > after * SLOWER:
-        change = "improvement" if faster > slower and p < ALPHA else "better"
-    why = f"{slower} scenarios slower, {faster} faster, p = {p:.3f}"
-    return MeasureChange(*place[:2], f"latency {stage}", round(before, 3), round(after, 3), len(pairs), p, change, why)
+    if after > before * timed.spread:
+        change = "regression" if timed.slower > timed.faster and p < ALPHA else "worse"
+    elif before > after * timed.spread:
+        change = "improvement" if timed.faster > timed.slower and p < ALPHA else "better"
+    why = f"{timed.slower} scenarios slower, {timed.faster} faster, p = {p:.3f} of all latencies"
+    why += f", more than {timed.spread:.2f} times"
+    measure = f"latency {timed.stage}"
+    return MeasureChange(*timed.place, measure, round(before, 3), round(after, 3), len(timed.pairs), p, change, why)
 
 
 def _by_place(told: Iterable[Transcript]) -> dict[_Place, list[Transcript]]:

@@ -1,6 +1,7 @@
 """Two runs compared in pairs: noise is told from a regression, and what is never tolerated needs no test."""
 
 import json
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from eval import compare as module
 from eval import scenarios
-from eval.compare import CompareError, Comparison, MeasureChange, compare, mcnemar
+from eval.compare import CompareError, Comparison, MeasureChange, compare, holm, mcnemar
 from eval.report.figures import ConversationFound, ExchangeFound, Found, Report, RunAbout
 from eval.transcripts import Transcript
 
@@ -121,6 +122,54 @@ def test_twice_as_slow_is_a_regression_unless_the_machine_is_twice_as_slow():
     assert measure(faster, "latency total").change == "improvement"
 
 
+def jittered(told: Sequence[Transcript], chance: random.Random) -> list[Transcript]:
+    """The same work again: each stage of each conversation takes a little more or less."""
+    return [
+        replace(
+            one,
+            exchanges=tuple(
+                replace(
+                    each,
+                    timings={
+                        k: None if v is None else v * chance.lognormvariate(0, 0.6) for k, v in each.timings.items()
+                    },
+                )
+                for each in one.exchanges
+            ),
+        )
+        for one in told
+    ]
+
+
+def test_runs_of_one_commit_show_a_slower_stage_no_oftener_than_the_limit_says():
+    chance = random.Random(988)
+    names = [f"model-{n}" for n in range(8)]
+    people = scenarios.load("crisis25").scenarios
+    told = [eval_sample.conversation(replace(eval_sample.SERVICE, name=name), one) for name in names for one in people]
+    reports = [report({}, subject=name) for name in names]
+    whole = replace(reports[0], conversations=tuple(one for each in reports for one in each.conversations))
+    alarms = sum(
+        bool(compare(whole, whole, jittered(told, chance), jittered(told, chance)).regressions) for _ in range(40)
+    )
+    assert alarms <= 4
+
+
+def test_what_the_machine_itself_varied_by_is_no_regression():
+    people = scenarios.load("crisis25").scenarios
+    told = [eval_sample.conversation(eval_sample.SERVICE, one) for one in people]
+    busy = [replace(one, yardstick_ms=one.yardstick_ms * (1 + place % 2 * 2)) for place, one in enumerate(told)]
+    slow = slowed(busy, 2.0)
+    assert compare(report({}), report({}), busy, slow).regressions == ()
+    assert measure(compare(report({}), report({}), busy, slow), "latency total").change == "same"
+    assert compare(report({}), report({}), busy, slowed(busy, 4.0)).regressions
+
+
+def test_holms_correction_is_the_published_one():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
 @given(st.integers(0, 6), st.integers(0, 6))
 def test_p_is_the_share_of_all_ways_to_toss_a_coin_that_are_as_bad(worse: int, better: int):
     tosses = list(product((0, 1), repeat=worse + better))
@@ -151,4 +200,5 @@ def test_the_command_shows_the_change_and_its_exit_status_is_asked_for(tmp_path:
 def test_the_limits_are_told_in_the_docs():
     text = Path("docs/evaluation-reports.md").read_text()
     assert "McNemar" in text
+    assert "Holm" in text
     assert f"{module.SLOWER - 1:.0%}".replace("%", " %") in text
