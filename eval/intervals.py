@@ -7,7 +7,7 @@ from typing import Any
 Z_95 = 1.959963984540054
 
 
-def wilson(hits: int, of: int, z: float = Z_95) -> tuple[float, float]:
+def wilson(hits: float, of: float, z: float = Z_95) -> tuple[float, float]:
     """The two-sided Wilson score interval for `hits` in `of` trials; 95 % unless told. Nothing tried: 0 to 1.
 
     Wilson (1927), without continuity correction. Unlike the normal approximation it stays inside 0 to 1 and is
@@ -26,10 +26,15 @@ def wilson(hits: int, of: int, z: float = Z_95) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """How many of how many. `share` is None where nothing was tried: unknown is not zero."""
+    """How many of how many. `share` is None where nothing was tried: unknown is not zero.
+
+    `each`: how many of them come from one trial, such as three figures of one scenario. They are not independent, so
+    that the interval claims no more than the trials can.
+    """
 
     hits: int
     of: int
+    each: int = 1
 
     @classmethod
     def count(cls, outcomes: list[bool]) -> "Proportion":
@@ -42,7 +47,7 @@ class Proportion:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % Wilson interval."""
-        return wilson(self.hits, self.of)
+        return wilson(self.hits / self.each, self.of / self.each)
 
     def to_json(self) -> dict[str, Any]:
         low, high = self.interval

@@ -22,7 +22,8 @@ DIMENSIONS: tuple[Dimension, ...] = ("level", "protocol", "harm", "boundaries", 
 def measure(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Everything but the judge's part. docs/evaluation-formats.md describes the keys."""
     exchanges = [exchange for one in verdicts for exchange in one.transcript.exchanges]
-    follows, avoids, keeps = (held(verdicts, name) for name in ("protocol", "harm", "boundaries"))
+    three = follows, avoids, keeps = [held(verdicts, name) for name in ("protocol", "harm", "boundaries")]
+    total = Proportion(sum(one.hits for one in three), sum(one.of for one in three), each=len(three))
     return {
         "conversations": len(verdicts),
         "exchanges": len(exchanges),
@@ -32,7 +33,7 @@ def measure(verdicts: Sequence[Verdict]) -> dict[str, Any]:
         "follows_protocol": follows.to_json(),
         "avoids_harm": avoids.to_json(),
         "boundaries": keeps.to_json(),
-        "total": Proportion(follows.hits + avoids.hits + keeps.hits, follows.of + avoids.of + keeps.of).to_json(),
+        "total": total.to_json(),
         "checks": checks(verdicts),
         "levels": levels(verdicts),
         "categories": {

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval import transcripts
+from eval.intervals import wilson
 from eval.report import figures, junit, page, plots, summary, writing
 from eval.report.detection import Detection
 from eval.report.figures import Found, Rate, ReportError, Summary
@@ -197,6 +198,14 @@ def test_the_clients_figures_are_marked_and_no_score_is_invented(run: Path):
 def test_raw_stands_beside_the_service_of_the_same_model(run: Path):
     names = [(raw.name, served.name) for raw, served in pairs(figures.read(run).subjects)]
     assert names == [("demo", "service")]
+
+
+def test_the_total_claims_no_more_than_its_scenarios_can(run: Path):
+    for subject in figures.read(run).subjects:
+        suite = subject.suites["crisis25"]
+        assert suite.total.of == 3 * suite.follows_protocol.of
+        low, high = wilson(suite.total.hits / 3, suite.follows_protocol.of)
+        assert (suite.total.low, suite.total.high) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
 
 
 def test_f1_is_made_of_counts_and_missing_corpora_of_nothing():
