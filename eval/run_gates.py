@@ -29,12 +29,17 @@ class Zero:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """`measure` is a name in _MEASURES."""
+    """`measure` is a name in _MEASURES; `unit` says what it counts."""
 
     name: str
     why: str
     measure: str
     at_most: float
+    unit: str = ""
+
+    @property
+    def limit(self) -> str:
+        return f"<= {self.at_most:g} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +109,15 @@ def check(
         known = baselines.find(subject, digests, folder)
         passages += list(_ratios(wanted.ratio, subject, own, known))
     if not report["subjects"]:
-        passages.append(Passage("gated", "run", "error", 0, ">= 1 subject", "nothing was evaluated"))
+        passages.append(Passage("gated", "run", "error", 0, ">= 1 subject", "Something is evaluated."))
     return passages + list(_floors(wanted.floors, report["corpora"]))
 
 
 def _complete(run: Mapping[str, Any]) -> Passage:
     done, planned = run["done"], run["planned"]
     outcome: Outcome = "pass" if planned and done >= planned else "error"
-    why = "Every conversation that was planned was had; go on with an unfinished run by --resume."
-    return Passage("complete", "run", outcome, done, f">= {planned}", why)
+    why = "Every conversation that was planned is had; --resume goes on with an unfinished run."
+    return Passage("complete", "run", outcome, done, f">= {planned} conversations", why)
 
 
 def _zero(gate: Zero, subject: str, verdicts: Sequence[Verdict], reproduce: Mapping[Any, str]) -> Passage:
@@ -130,7 +135,7 @@ def _zero(gate: Zero, subject: str, verdicts: Sequence[Verdict], reproduce: Mapp
     )
     asked = any(_asks(gate, found) for one in verdicts for each in one.exchanges for found in each)
     outcome: Outcome = "fail" if places else "pass" if asked or not _needed(gate, verdicts) else "error"
-    return Passage(gate.name, subject, outcome, len(places), "<= 0", gate.why, places)
+    return Passage(gate.name, subject, outcome, len(places), "<= 0 replies", gate.why, places)
 
 
 def _broken(gate: Zero, verdict: Verdict) -> Iterator[tuple[int, list[Finding]]]:
@@ -166,12 +171,16 @@ def _ratios(
             if measured is not None:
                 outcome: Outcome = "pass" if measured <= gate.at_most else "fail"
                 name = f"{subject['name']} on {suite}"
-                yield Passage(gate.name, name, outcome, round(measured, 3), f"<= {gate.at_most}", gate.why)
+                yield Passage(gate.name, name, outcome, round(measured, 3), gate.limit, gate.why)
 
 
 def _floors(floors: Sequence[gates.Gate], corpora: Mapping[str, Any] | None) -> Iterator[Passage]:
     for one in gates.check(tuple(floors), corpora or {}):
-        why = "A floor of the corpora." if corpora else "The corpora were not measured: run without --no-corpora."
+        why = (
+            "What was reached on the corpora is kept."
+            if corpora
+            else "The corpora were not measured: run without --no-corpora."
+        )
         yield Passage(one.gate.figure, "corpora", one.outcome, one.share, one.gate.limit, why)
 
 

@@ -71,7 +71,8 @@ def test_the_intact_service_passes_every_gate(evaluation: Evaluation) -> None:
 
 def test_help_that_comes_late_and_a_slow_service_are_caught(evaluation: Evaluation) -> None:
     evaluation.ratios = ("first-help", "overhead")
-    assert {one.name for one in evaluation.run(served(scripted)).passages} >= {"first-help", "overhead"}
+    timed = {one.name: one.limit for one in evaluation.run(served(scripted)).passages}
+    assert (timed["first-help"], timed["overhead"]) == ("<= 12 yardsticks", "<= 16 yardsticks")
     late: Any = replace(rooms(), detector=Slow())
     made = evaluation.run(served(lambda: responder([ScriptedBackend(GOOD)], late)))
     assert missed(made) == {"first-help", "overhead"}

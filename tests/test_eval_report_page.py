@@ -145,6 +145,29 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, file: Pat
     visit.page.context.close()
 
 
+def test_a_phone_stacks_the_tables_and_shows_every_cell_whole(browser: Browser, file: Path):
+    visit = opened(browser, file, viewport=PHONE)
+    cut = visit.page.eval_on_selector_all(
+        ".wide, .wide td, .wide tbody th", "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    )
+    assert cut == 0
+    why = visit.page.locator("#gates tbody td[data-title=Why]")
+    assert why.count() > 0
+    assert min(why.evaluate_all("all => all.map(e => e.clientWidth)")) > 300
+    shown = why.first.evaluate("e => getComputedStyle(e, '::before').content")
+    assert shown == '"Why"'
+    assert visit.page.locator("#gates").get_by_role("cell").count() > 4
+    assert visit.faults == []
+    visit.page.context.close()
+
+
+def test_a_table_that_goes_on_behind_the_edge_shows_a_shadow_there(browser: Browser, file: Path):
+    visit = opened(browser, file, viewport={"width": 520, "height": 844})
+    hint = "all => all.every(e => getComputedStyle(e).backgroundAttachment.includes('local'))"
+    assert visit.page.eval_on_selector_all(".wide", hint)
+    visit.page.context.close()
+
+
 CONTRAST = """
 () => {
   const rgb = (text) => text.match(/[\\d.]+/g).map(Number);

@@ -1,6 +1,8 @@
 """HTML that is safe by construction: text is escaped when it is put in; only what was built here goes in as it is."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 _VOID = frozenset({"input"})
@@ -36,21 +38,49 @@ def breakable(name: str) -> Html:
     return Html(re.sub(r"([._])(?=\w)", r"\1<wbr>", escape(name)))
 
 
-def table(head: list[str], rows: list[Html], caption: str) -> Html:
-    """A table under its caption; it scrolls by itself where it is wider than the screen."""
-    titles = [element("th", title, scope="col") for title in head]
-    whole = element("table", element("thead", element("tr", *titles)), element("tbody", *rows), aria_label=caption)
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The first cell is the row's heading. kind: its class."""
+
+    name: str | Html
+    cells: tuple[str | Html, ...]
+    kind: str = ""
+
+    def html(self, titles: Sequence[str]) -> Html:
+        """Each cell carries the title of its column: a phone stacks them, and shows the titles beside them."""
+        told = [
+            element("td", cell, class_=_width(cell), role="cell", data_title=title or None)
+            for cell, title in zip(self.cells, titles, strict=True)
+        ]
+        return element(
+            "tr", element("th", self.name, scope="row", role="rowheader"), *told, class_=self.kind or None, role="row"
+        )
+
+
+def row(name: str | Html, *cells: str | Html, kind: str = "") -> Row:
+    """A row whose first cell is its heading. Sentences may wrap, figures may not."""
+    return Row(name, cells, kind)
+
+
+def table(head: list[str], rows: Sequence[Row], caption: str) -> Html:
+    """A table under its caption. Where it is wider than the screen it scrolls by itself; a phone stacks its cells.
+
+    The roles are said because a table that is laid out as blocks would lose them.
+    """
+    titles = [element("th", title, scope="col", role="columnheader") for title in head]
+    whole = element(
+        "table",
+        element("thead", element("tr", *titles, role="row"), role="rowgroup"),
+        element("tbody", *(one.html(head[1:]) for one in rows), role="rowgroup"),
+        aria_label=caption,
+        role="table",
+    )
     scrolling = element("div", whole, class_="wide", tabindex="0", role="region", aria_label=f"{caption}, scrolls")
     return element("div", element("p", caption, class_="caption"), scrolling, class_="tabled")
 
 
-def row(name: str | Html, *cells: str | Html, kind: str = "") -> Html:
-    """A row whose first cell is its heading. Sentences may wrap, figures may not."""
-    told = [
-        element("td", cell, class_="long" if len(cell) > _LONG and not isinstance(cell, Html) else None)
-        for cell in cells
-    ]
-    return element("tr", element("th", name, scope="row"), *told, class_=kind or None)
+def _width(cell: str | Html) -> str | None:
+    return "long" if len(cell) > _LONG and not isinstance(cell, Html) else None
 
 
 def _attribute(name: str, value: str | bool | None) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from eval.report import wording
 from eval.report.detection import Detection
 from eval.report.figures import Asked, AskedTable, Rate, Report, SubjectFigures, SuiteFigures
-from eval.report.markup import Html, element, row, table
+from eval.report.markup import Html, Row, element, row, table
 from eval.report.samples import TITLES
 
 THEIRS = "client's figure"
@@ -31,7 +31,7 @@ def detection(report: Report) -> Html:
     )
 
 
-def _asked(subject: SubjectFigures, told: Asked) -> list[Html]:
+def _asked(subject: SubjectFigures, told: Asked) -> list[Row]:
     """A raw model that was asked of a sample of the messages, and SHIELD over the same ones."""
     name = f"{subject.name}, raw, asked of {told.asked} messages ({told.unanswered} unanswered)"
     return [
@@ -163,7 +163,7 @@ def _who(subject: SubjectFigures) -> Html:
     return element("span", wording.subject(subject), element("small", wording.ARTICLE_KINDS[subject.kind]))
 
 
-def _theirs(client: Mapping[str, Any], part: str, keys: Sequence[str], filler: Sequence[str] = ()) -> list[Html]:
+def _theirs(client: Mapping[str, Any], part: str, keys: Sequence[str], filler: Sequence[str] = ()) -> list[Row]:
     return [
         row(
             element("span", name, element("small", THEIRS)),
