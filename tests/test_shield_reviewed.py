@@ -1,4 +1,4 @@
-"""What a counsellor found missing: acts played down, means put away, the bereaved, voices denied, six more languages."""
+"""What a counsellor found missing: acts played down, means put away, the bereaved, denied voices, six languages."""
 
 import pytest
 
