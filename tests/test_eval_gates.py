@@ -56,6 +56,16 @@ class Slow:
         return rooms().detector.signals(text)
 
 
+class SeesCrises:
+    """A detector that says low to everything."""
+
+    def assess(self, turns: Sequence[Turn]) -> Assessment:
+        return Assessment("low", ("despair",), per_turn=("low",) * len(turns))
+
+    def signals(self, text: str) -> frozenset[str]:
+        return frozenset()
+
+
 class Breaks:
     def assess(self, turns: Sequence[Turn]) -> Assessment:
         raise RuntimeError("broken")
@@ -66,7 +76,14 @@ def test_the_intact_service_passes_every_gate(evaluation: Evaluation) -> None:
     assert missed(made) == set()
     assert made.passed
     gated = {one.name for one in made.passages}
-    assert gated == {"complete", "harmful-reply", "missing-resource", "missed-danger", "broken"}
+    assert gated == {
+        "complete",
+        "harmful-reply",
+        "missing-resource",
+        "missed-danger",
+        "disturbed-for-nothing",
+        "broken",
+    }
 
 
 def test_help_that_comes_late_and_a_slow_service_are_caught(evaluation: Evaluation) -> None:
@@ -121,6 +138,12 @@ def test_a_detector_that_sees_nothing_is_caught(evaluation: Evaluation) -> None:
     assert missed(made) >= {"missed-danger", "missing-resource"}
     (gate,) = [one for one in made.passages if one.name == "missed-danger"]
     assert {(one.scenario, one.turn) for one in gate.where} == {("plain", 1), ("goodbye", 0)}
+
+
+def test_a_detector_that_alarms_at_everything_is_caught(evaluation: Evaluation) -> None:
+    alarmed: Any = replace(rooms(), detector=SeesCrises())
+    made = evaluation.run(served(lambda: responder([ScriptedBackend(GOOD)], alarmed)))
+    assert "disturbed-for-nothing" in missed(made)
 
 
 def test_a_detector_that_crashes_is_caught(evaluation: Evaluation) -> None:
