@@ -15,7 +15,8 @@ def plain(text: str) -> str:
     return _BLANKS.sub(" ", _DROPPED.sub("", bare.lower())).strip()
 
 
-def _any(*parts: str) -> re.Pattern[str]:
+def any_of(*parts: str) -> re.Pattern[str]:
+    """One of these, as whole words of a plain text."""
     return re.compile("|".join(rf"\b(?:{part})\b" for part in parts))
 
 
@@ -24,7 +25,7 @@ def _asking(*parts: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(parts)})\b[^.!?]*\?")
 
 
-_AI = _any(
+_AI = any_of(
     r"(?:im|i am|am|its|as|being|is|to|at|only|just|still) an? (?:ai|artificial intelligence|chatbot|bot|machine)",
     r"(?:im|i am|being|as|only|just) an? (?:computer )?program",
     r"an ai (?:on this end|writing|here)",
@@ -38,8 +39,8 @@ _AI = _any(
 )
 # One of these ends every pattern above or stands in it: most texts have none, and this is quicker to see.
 _AI_WORD = re.compile(r"(?:ai|ia|ki|bot|machine|maquina|program(?:a|me|ma)?|intelligen\w+|inteligen\w+)\b")
-_DENIES_AI = _any(r"not an? (?:ai|bot|machine|program|chatbot)", r"no soy una? (?:ia|bot|maquina|programa)")
-_FAITH = _any(
+_DENIES_AI = any_of(r"not an? (?:ai|bot|machine|program|chatbot)", r"no soy una? (?:ia|bot|maquina|programa)")
+_FAITH = any_of(
     r"jesus|jesucristo|christ|cristo|gospel|evangelio|evangelho|evangile|evangelium|vangelo|gesu",
     r"bible|biblia|scripture|holy spirit|espiritu santo|psalm|salmo",
     r"christian (?:hope|faith|message)|(?:esperanza|fe) cristiana",
@@ -49,12 +50,13 @@ _FAITH = _any(
     r"dios (?:te ama|te quiere|te sostiene|no te|no se|esta contigo|se acerca|sostiene|viene)",
     r"(?:pray|praying|prayer) (?:with|for|together)|(?:orar|oro|rezar) (?:por|con|juntos)",
 )
-_PEOPLE = (
-    r"friend|brother|sister|son|daughter|mother|father|mom|mum|dad|husband|wife|partner|child|kid|cousin|boyfriend|girlfriend"
+PEOPLE = (
+    r"friend|brother|sister|son|daughter|mother|father|mom|mum|dad|husband|wife|partner|child|kid|cousin|"
+    r"boyfriend|girlfriend"
     r"|roommate|colleague|neighbou?r|uncle|aunt|grand\w+"
 )
 _EN_SAFE = (
-    rf"(?:are|is) (?:you|they|he|she|your (?:{_PEOPLE})) (?:physically |really |actually )?safe(?! (?:place|space))"
+    rf"(?:are|is) (?:you|they|he|she|your (?:{PEOPLE})) (?:physically |really |actually )?safe(?! (?:place|space))"
 )
 _TOPICS = {
     "safety": _asking(
@@ -77,12 +79,38 @@ _TOPICS = {
     "done": _asking(r"already (?:done|hurt|taken|do)|done anything to hurt|has hecho|hiciste algo|te has hecho"),
     "screen": _asking(
         r"see this screen|safe for you to write|reading along|screen yours|ver esta pantalla|escribir aqui sin peligro",
-        r"leyendo esto contigo|pantalla es solo",
+        r"leyendo esto contigo|pantalla es solo|sin que otra persona lo lea|puede ver esta pantalla|"
+        r"without anyone reading|you who can see",
     ),
 }
-_NO = re.compile(r"(?:no+|nope|nah|na|not really|no really|que no|nein|non|nao)[ .!…]*")
-
-_YES = re.compile(r"(?:y+e+s+|yeah|yep|yea|yup|ya|i am|i do|si+|sim|oui|ja|claro)[ .!…]*")
+_HEDGE = r"(?:(?:honestly|well|um+|uh+|sorry|actually|to be honest|tbh|la verdad|pues|bueno|ay|mmm+)[ ,.…]+)?"
+_NO = re.compile(
+    _HEDGE
+    + r"(?:no+|nope|nah|na|not really|no really|not at all|absolutely not|definitely not|of course not|im not|i am not|"
+    r"i dont|que no|para nada|no mucho|creo que no|i dont think so|nein|non|nao)"
+    r"(?:[ ,.!…]+(?:no+|im not|i am not|i dont|i do not|not really|not at all|not|really|absolutely not|honestly|sorry|"
+    r"im really not|thats not it|la verdad|(?:la verdad )?(?:es )?que no|para nada|no lo estoy|no estoy|"
+    r"creo que no|gracias))*[ .!…]*"
+)
+_YES = re.compile(
+    _HEDGE + r"(?:y+e+s+|yeah|yep|yea|yup|ya|i am|i do|i guess(?: so)?|i think so|si+|sim|oui|ja|claro)"
+    r"(?:[ ,.!…]+(?:i am|i do|i guess(?: so)?|i think so|im safe|yes|lo estoy|si|claro|creo que si|que si))*[ .!…]*"
+)
+_STARTS_NO = re.compile(
+    _HEDGE
+    + r"(?:no+|nope|nah|absolutely not|definitely not|not really|not at all|para nada)\b(?! (?:idea|one|se|lo se))"
+)
+_UNSAFE = any_of(
+    r"(?:im|i am|am|feel|feeling) (?:really |honestly |definitely |so )?(?:not |un)(?:really |very |feeling |"
+    r"at all )?safe",
+    r"(?:dont|do not|cant|never) (?:\w+ )?(?:feel|be|keep myself) safe|not safe|no (?:estoy|me siento) (?:a salvo|"
+    r"segur[oa])",
+)
+_SAFE = any_of(
+    r"(?:i am|im|i feel|were|we are) (?:\w+ )?safe(?! (?:from|until|if|as long|for now but))",
+    r"(?:estoy|me siento) (?:\w+ )?(?:a salvo|segur[oa])",
+)
+_DOUBTS_SAFE = any_of(r"if|not|never|dont|cant|whether|until|but|si (?:estoy|me)|no|pero|unsafe")
 
 
 def says_ai(text: str) -> bool:
@@ -117,3 +145,19 @@ def bare_no(text: str) -> bool:
 def bare_yes(text: str) -> bool:
     """Whether the message is nothing but a yes."""
     return _YES.fullmatch(plain(text)) is not None
+
+
+def starts_no(text: str) -> bool:
+    """Whether the message begins with a no, whatever follows: "no, he's downstairs"."""
+    return _STARTS_NO.match(plain(text)) is not None
+
+
+def says_unsafe(text: str) -> bool:
+    """Whether the person says outright that they are not safe."""
+    return _UNSAFE.search(plain(text)) is not None
+
+
+def says_safe(text: str) -> bool:
+    """Whether the person says outright, and without a but, that they are safe."""
+    bare = plain(text)
+    return _SAFE.search(bare) is not None and not _DOUBTS_SAFE.search(bare)

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from prompts import recognise
+from prompts.told import NOTHING, Told
 
 LEVELS = ("none", "low", "moderate", "high", "imminent")
 KINDS = (
@@ -46,6 +47,12 @@ _IN_MINUTES = {
     "denies_unclear": "",
     "affirms_unclear": "",
 }
+
+_ABOUT_SAFETY = frozenset({"not_safe", "is_safe"})
+# Whom an act of their own puts in danger; the others have words for their own kind of danger.
+_OWN_ACT = frozenset({"direct", "despair", "self_harm", "farewell", "method_seeking", "act_under_way", "unknown"})
+_STEADY = frozenset({"low", "moderate"})
+_SHORTENED = frozenset({"low", "moderate", "high"})
 
 Pool = Sequence[str]
 
@@ -118,6 +125,8 @@ class Wording:
         emergency: str = "",
         said: str = "",
         names: bool = True,
+        told: Told = NOTHING,
+        heard: str = "",
     ) -> str:
         """The first one to three sentences of a reply: one of hearing, then the safety question where it is asked.
 
@@ -125,22 +134,32 @@ class Wording:
 
         Asked in an earlier reply already, it comes in other words; just answered with a bare no (`said` is the person's
         last message), the level's next question takes its place.
-        In danger of minutes the emergency call comes first; `emergency` is the number, "" for an unknown country.
+        In danger of minutes the emergency call comes first; `emergency` is the number, "" for an unknown country. A
+        call that was reported is heard instead, and one physical step that fits the act ends the opening.
+        heard: a line of having heard that takes the place of the usual one.
         The result is "" where the next speaker should simply begin: level none, or later turns with all lines used.
         """
         words = self.tongue(language)
         question = ""
-        if ask_safety and recognise.bare_no(said) and recognise.asks_safety(_last_reply(previous)):
-            question = self.next_question(level=level, kind=kind, language=language, variant=0, previous=previous)
+        if ask_safety and _just_said_unsafe(kind, said) and recognise.asks_safety(_last_reply(previous)):
+            question = self.next_question(
+                level=level, kind=kind, language=language, variant=0, previous=previous, told=told
+            )
         elif ask_safety:
             question = _safety(words, kind, variant, previous)
         if _minutes(level, kind):
-            return _join(_urgent(words, kind, variant, previous, emergency, ask_safety), question)
+            call = self.report_line(
+                told, kind=kind, language=language, variant=variant, previous=previous, emergency=emergency
+            )
+            call = call or _urgent(words, _urgent_cell(kind, told), variant, previous, emergency, ask_safety)
+            step = choose(words.pool("step", *_steps(kind, told)), variant, previous)
+            return _join(call, question, step)
         if ask_safety:
             topic = _topic(kind, categories)
-            hearing = choose(words.pool("hearing", topic, "unknown"), variant, previous)
+            hearing = heard or choose(words.pool("hearing", topic, "unknown"), variant, previous)
             naming = words.pool("naming", topic, *(["unknown"] if topic in _HINTED else []))
-            asks = names and recognise.asks_safety(question)
+            hushed = "suicide" in told.answered and level in ("low", "moderate")
+            asks = names and not hushed and recognise.asks_safety(question)
             return _join(hearing, question, choose(naming, variant, previous) if asks else "")
         if level == "none" or kind == "none":
             return ""
@@ -158,13 +177,17 @@ class Wording:
         after_opening: bool = True,
         channel: str = "chat",
         emergency: str = "",
+        scene: str = "",
     ) -> str:
-        """The rest of a reply without a model; with after_opening=False the whole of it, safety question included."""
+        """The rest of a reply without a model; with after_opening=False the whole of it, safety question included.
+
+        scene: the cell of words for what the person told (`scene_of`), "" for the situation's own.
+        """
         words = self.tongue(language)
         level = "imminent" if kind == "act_under_way" and level != "none" else level
         band = _band(level, kind)
         short = words.pool("sms", band, "steady") if channel == "sms" else ()
-        own = short or words.body(kind, level)
+        own = words.pool("scene", scene) or short or words.body(kind, level)
         text = choose(own, variant, previous, spare=words.pool("follow", band))
         if after_opening:
             return text
@@ -193,13 +216,41 @@ class Wording:
         cells = ("third_party", "offer") if kind == "third_party" else ("offer",)
         return choose(self.tongue(language).pool("gospel", *cells), variant, previous)
 
-    def next_question(self, *, level: str, kind: str, language: str, variant: int, previous: str = "") -> str:
-        """The question about safety that follows on a later turn (care.md section 1), "" at level none."""
+    def next_question(
+        self, *, level: str, kind: str, language: str, variant: int, previous: str = "", told: Told = NOTHING
+    ) -> str:
+        """The question about safety that follows on a later turn (care.md section 1), "" at level none.
+
+        What was answered is not asked again, and to whom somebody else does harm it is about getting out of reach.
+        """
         words = self.tongue(language)
-        pool = words.pool("next_question", "third_party" if kind == "third_party" else level)
-        if not pool and kind != "third_party":
+        if level == "none":
+            return ""
+        pool = words.pool("next_question", kind if kind in ("third_party", "abuse") else level)
+        if not pool and kind not in ("third_party", "abuse"):
             pool = words.pool("naming", "unknown")
-        return "" if level == "none" else choose(pool, variant, previous)
+        if level in _STEADY and kind in _OWN_ACT:
+            closed = told.answered | ({"tonight"} if "suicide" in told.answered else set())
+            pool = [line for line in pool if not recognise.questions_asked(line) & closed]
+        return choose(pool, variant, previous)
+
+    def report_line(
+        self, told: Told, *, kind: str, language: str, variant: int, previous: str = "", emergency: str = ""
+    ) -> str:
+        """One line that hears what they report, such as a call already made; "" where there is nothing to hear."""
+        words = self.tongue(language)
+        number = words.emergency(emergency)
+        pool = words.pool("urgent_told", _report_cell(kind, told))
+        return choose([line.replace("{emergency}", number) for line in pool], variant, previous)
+
+    def scene_of(self, told: Told, *, level: str, kind: str, language: str, first: bool = False) -> str:
+        """The cell of words for what the person told, "" where the situation's own words are the right ones.
+
+        first: our first reply, whose lines and offers are long enough: its body is a short one.
+        """
+        names = (*_scenes(told, level, kind), *(_first_words(level, kind) if first else ()))
+        found = self.tongue(language).tables.get("scene", {})
+        return next((name for name in names if name in found), "")
 
     def signal_line(
         self,
@@ -211,6 +262,7 @@ class Wording:
         kind: str = "",
         previous: str = "",
         said: str = "",
+        told: Told = NOTHING,
     ) -> str:
         """One line that answers what the person said or told about themselves, "" when there is none to say.
 
@@ -218,14 +270,19 @@ class Wording:
         after several questions is asked about, once, instead of being believed. In danger of minutes nothing is said
         about their life, no denial is taken as an all-clear, and feeling safe doesn't take the place of the call.
         """
-        words, present = self.tongue(language), frozenset(signals)
+        words, present = self.tongue(language), _present(signals, said)
         urgent = _minutes(level, kind) or (kind == "medical" and level != "none")
+        special = _special(words, told, level, kind, said, previous)
+        if special and (pool := words.pool("signal", special)):
+            return choose(pool, variant, previous)
         for signal in SIGNALS:
             if signal not in present or (level == "none" and signal not in _ALSO_WITHOUT_CRISIS):
                 continue
             if urgent and signal in _ABOUT_THEM:
                 continue
             cell = _answer(words, signal, said, previous)
+            if kind == "third_party" and cell in _ABOUT_SAFETY:
+                cell = f"{cell}_third_party"
             if urgent or (cell == "is_safe" and _urged(words, previous)):
                 cell = _IN_MINUTES.get(cell, cell)
             elif level == "high" and cell == "declines_resources":
@@ -289,23 +346,124 @@ def _used(line: str, previous: str) -> bool:
     return bool(previous) and recognise.plain(line) in recognise.plain(previous)
 
 
-def _answer(words: Tongue, signal: str, said: str, previous: str) -> str:
-    """The cell that answers a bare yes or no: it means opposite things after "are you safe?" and "suicide?".
+def _present(signals: Iterable[str], said: str) -> frozenset[str]:
+    """The signals, with a yes or no that is put in words of its own ("honestly no i'm not")."""
+    found = set(signals)
+    if not found & {"denies", "affirms"}:
+        found |= {"denies"} if recognise.bare_no(said) or recognise.says_unsafe(said) else set()
+        found |= {"affirms"} if recognise.bare_yes(said) else set()
+    return frozenset(found)
 
-    After both at once it is asked about, once; after neither, it answers something else, and no line is due ("").
+
+def _just_said_unsafe(kind: str, said: str) -> bool:
+    no = recognise.starts_no if kind == "abuse" else recognise.bare_no
+    return no(said) or recognise.says_unsafe(said)
+
+
+def _special(words: Tongue, told: Told, level: str, kind: str, said: str, previous: str) -> str:
+    """The cell that answers what they told, where it comes before what SHIELD's signals say; "" for none."""
+    if level == "none":
+        return ""
+    asked = recognise.questions_asked(_last_reply(previous))
+    if kind == "abuse" and asked & {"safety", "screen"} and (recognise.starts_no(said) or recognise.says_unsafe(said)):
+        return "not_safe_abuse"
+    if told.line_failed:
+        return "line_failed"
+    if level in _STEADY and kind in _OWN_ACT and told.intrusive:
+        return "" if any(_used(line, previous) for line in words.pool("signal", "intrusive")) else "intrusive"
+    return "another_topic" if told.wish == "distraction" and level in _STEADY else ""
+
+
+def _answer(words: Tongue, signal: str, said: str, previous: str) -> str:
+    """The cell that answers a yes or no: it means opposite things after "are you safe?" and "suicide?".
+
+    After both at once a bare one is asked about, once; after neither, it answers something else: no line is due ("").
     """
-    bare = recognise.bare_no if signal == "denies" else recognise.bare_yes
+    if signal not in ("denies", "affirms"):
+        return signal
     if signal == "denies" and not previous:
         return "denies_first"
-    if signal not in ("denies", "affirms") or not bare(said):
-        return signal
+    if recognise.says_unsafe(said):
+        return "not_safe"
     asked = recognise.questions_asked(_last_reply(previous))
+    if "safety" in asked and recognise.says_safe(said):
+        return "is_safe"
+    bare = recognise.bare_no if signal == "denies" else recognise.bare_yes
+    if not bare(said):
+        return signal
     if "safety" not in asked:
         return signal if asked else ""
     check = f"{signal}_unclear"
     if len(asked) > 1 and not any(_used(line, previous) for line in words.pool("signal", check)):
         return check
     return "not_safe" if signal == "denies" else "is_safe" if len(asked) == 1 else signal
+
+
+def _report_cell(kind: str, told: Told) -> str:
+    """Where the line about their report stands. What befell another person is no news about the writer."""
+    if not told.report or kind == "abuse":
+        return ""
+    whose = "third_party" if kind == "third_party" else "own"
+    return "" if whose == "own" and told.report in ("found", "breathing") else f"{whose}_{told.report}"
+
+
+def _urgent_cell(kind: str, told: Told) -> str:
+    if kind == "third_party" and told.far:
+        return "far"
+    return "self" if kind == "act_under_way" and told.act in ("place", "means", "air", "away") else kind
+
+
+def _steps(kind: str, told: Told) -> tuple[str, ...]:
+    """The cells of the one physical step, the fitting first; none where a helper reports that others are there."""
+    if kind == "third_party":
+        if told.report in ("arrived", "found", "called", "breathing"):
+            return ()
+        return ("far", "third_party") if told.far else ("third_party",)
+    if told.report == "arrived":
+        return ()
+    if kind in _OWN_ACT:
+        act = told.act or ("wound" if kind == "self_harm" else "")
+        return (act, "self") if act else ("self",)
+    return (kind, "self")
+
+
+def _first_words(level: str, kind: str) -> tuple[str, ...]:
+    """The cells of a short body, where there is one."""
+    if level not in _SHORTENED or kind == "act_under_way":
+        return ()
+    if kind == "third_party":
+        return ("first_third_party_high",) if level == "high" else ("first_third_party",)
+    if kind == "self_harm" and level != "high":
+        return ("first_self_harm",)
+    if kind == "farewell" or (level == "high" and kind in ("direct", "despair", "unknown")):
+        return ("first_high",)
+    return ("first_direct",) if kind in ("direct", "despair") else ()
+
+
+def _quieter(told: Told, kind: str) -> tuple[str, ...]:
+    """The cells for who is in no danger of hours: another topic, pictures that frighten, suicide that was denied."""
+    if kind not in _OWN_ACT:
+        return ()
+    wanted = ("another_topic", told.wish == "distraction"), ("intrusive", told.intrusive)
+    believed = ("believed", "suicide" in told.answered and kind in ("direct", "despair"))
+    return tuple(name for name, holds in (*wanted, believed) if holds)
+
+
+def _scenes(told: Told, level: str, kind: str) -> tuple[str, ...]:
+    """The cells of a reply's body, the fitting first."""
+    if level == "none":
+        return (told.wish,)
+    if report := _report_cell(kind, told).replace("since_called", "called"):
+        return (report,)
+    if kind == "third_party" and told.far and level == "high":
+        return ("far",)
+    if kind == "abuse":
+        return ("abuse_young",) if told.young else ()
+    if not _minutes(level, kind):
+        return _quieter(told, kind) if level in _STEADY else ()
+    if kind == "third_party":
+        return ("far",) if told.far else ()
+    return (told.act or ("wound" if kind == "self_harm" else ""),) if kind in _OWN_ACT else ()
 
 
 def _urged(words: Tongue, previous: str) -> bool:

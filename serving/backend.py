@@ -87,9 +87,9 @@ class Request:
     the part of it that never changes between requests, so that an engine can keep it warm. prefix: the beginning of the
     reply, already shown to the person; the backend yields only what comes after it. continued: another backend already
     spoke after the opening, so one without a model only closes the reply. max_tokens bounds the continuation.
-    level, kind, categories, language, channel, variant: what the static backend chooses its words by; the level also
-    says who goes first where people wait. patience_s: how long it may wait for its turn; None for as long as it takes.
-    counted: told what it cost, in tokens read and written, by a backend that knows.
+    level, kind, categories, language, channel, variant, scene: what the static backend chooses its words by; the level
+    also says who goes first where people wait. patience_s: how long it may wait for its turn; None for as long as it
+    takes. counted: told what it cost, in tokens read and written, by a backend that knows.
     """
 
     turns: tuple[Turn, ...]
@@ -104,6 +104,7 @@ class Request:
     language: str = "en"
     channel: str = "chat"
     variant: int = 0
+    scene: str = ""
     stop: tuple[str, ...] = field(default=())
     patience_s: float | None = None
     counted: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)

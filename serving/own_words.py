@@ -1,14 +1,19 @@
 """The parts of a reply that we write ourselves, put together for one plan: opening, body without a model, ending."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from prompts.told import NOTHING, Told
 from prompts.wording import Wording
 from safety_filter.completion import resource_text
+from safety_filter.helplines import Resources
 from serving.draft import glue
 from serving.plan import Plan
 from serving.scene import Scene, said_by_us
 from shield.assessment import Assessment
+
+_ANOTHERS_DOING = frozenset({"abuse", "violence", "medical"})
+_WORDINGS_TRIED = 4
 
 SMS_CHARACTERS = 320
 """What a whole reply may take as a text message: two parts of one."""
@@ -23,14 +28,31 @@ class OwnWords:
     assessment: Assessment
     plan: Plan
     channel: str = "chat"
+    told: Told = NOTHING
+
+    @property
+    def cell(self) -> str:
+        """The cell of words for what the person told, for whoever speaks without a model."""
+        return self.wording.scene_of(
+            self.told,
+            level=self.assessment.level,
+            kind=self.plan.kind,
+            language=self.scene.language,
+            first=self.channel != "sms" and not said_by_us(self.scene.turns),
+        )
+
+    @property
+    def _heard_first(self) -> bool:
+        """Whether what they told takes the place of the line of having heard, before the question."""
+        return self.told.line_failed and self.plan.ask_safety and self.assessment.level != "imminent"
 
     def opening(self) -> str:
         """Our first words. They wait for no model, and they carry the safety question where it is due."""
         answer = self._answer()
         parts = [answer, self._hearing(answer), self._next_question()]
-        if (
-            self.plan.ask_safety or self.assessment.level == "imminent"
-        ):  # nothing delays the question or the call for help
+        if self._heard_first:  # the hearing holds the answer
+            parts = parts[1:]
+        elif self.plan.ask_safety or self.assessment.level == "imminent":  # nothing delays the question or the call
             parts[:2] = parts[1], parts[0]
         said = ""
         for part in parts:
@@ -55,6 +77,7 @@ class OwnWords:
             after_opening=opened,
             channel=self.channel,
             emergency=self.scene.resources.emergency or "",
+            scene=self.cell,
         )
 
     def ending(self, said: str) -> Iterator[str]:
@@ -82,21 +105,37 @@ class OwnWords:
         return len(whole) <= SMS_CHARACTERS
 
     def lines(self, said: str) -> str:
-        """The contacts that `said` does not give yet, worded for the level and the channel."""
+        """The contacts that `said` does not give yet, worded for the level and the channel.
+
+        Where somebody else is the danger, no wording is taken that has them say they think of suicide. Who has just
+        waited in vain on the main line is shown the other ways instead.
+        """
+        variants = range(self.plan.variant, self.plan.variant + _WORDINGS_TRIED)
+        texts = (self._lines(said, variant) for variant in variants)
+        if self.plan.kind not in _ANOTHERS_DOING:
+            return next(texts)
+        return next((text for text in texts if "suicid" not in text.lower()), "")
+
+    def _lines(self, said: str, variant: int) -> str:
+        resources, mode = self.scene.resources, self.plan.resources
+        if self.told.line_failed and mode != "none":
+            resources, mode = _without_main(resources), "full"
         return resource_text(
-            self.scene.resources,
-            mode=self.plan.resources,
+            resources,
+            mode=mode,
             level=self.assessment.level,
             kind=self.plan.kind,
             language=self.scene.language,
-            channel=self.channel,
-            variant=self.plan.variant,
+            channel="sms" if self.plan.brief else self.channel,
+            variant=variant,
             said=said,
             earlier=said_by_us(self.scene.turns),
         )
 
     def _answer(self) -> str:
-        """One line that answers what the person told or asked of us."""
+        """One line that answers what the person told or asked of us; whoever asks to talk is answered by the body."""
+        if self.assessment.level == "none" and self.told.wish:
+            return ""
         return self.wording.signal_line(
             self.assessment.signals,
             language=self.scene.language,
@@ -105,6 +144,7 @@ class OwnWords:
             kind=self.plan.kind,
             previous=said_by_us(self.scene.turns),
             said=self.scene.user,
+            told=self.told,
         )
 
     def _hearing(self, answer: str) -> str:
@@ -122,6 +162,8 @@ class OwnWords:
             emergency=self.scene.resources.emergency or "",
             said=self.scene.user,
             names="?" not in answer,
+            told=self.told,
+            heard=answer if self._heard_first else "",
         )
 
     def _vouched(self) -> frozenset[str]:
@@ -130,7 +172,7 @@ class OwnWords:
         return found or frozenset({"indirect_ideation"})
 
     def _next_question(self) -> str:
-        if not self.plan.ask_next:
+        if not self.plan.ask_next or self.told.report or self.told.line_failed or self.told.wish:
             return ""
         return self.wording.next_question(
             level=self.assessment.level,
@@ -138,4 +180,11 @@ class OwnWords:
             language=self.scene.language,
             variant=self.plan.variant,
             previous=said_by_us(self.scene.turns),
+            told=self.told,
         )
+
+
+def _without_main(resources: Resources) -> Resources:
+    """The resources without the lines of the main number: others by text, and the directory."""
+    tried = resources.main.phone if resources.main else None
+    return replace(resources, lines=tuple(line for line in resources.lines if not tried or line.phone != tried))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from prompts.told import NOTHING, Told
 from safety_filter.completion import Mode
 from shield.assessment import Assessment, Finding, Level, Turn, rank
 
@@ -29,15 +30,18 @@ _KINDS = (
     ("abuse", "abuse"),
 )
 _OWN = frozenset({"direct_ideation", "indirect_ideation", "plan_or_means", "farewell", "self_harm", "act_under_way"})
+# What SHIELD reads in a short answer; after "is it safe to write here?" it speaks of the one who does them harm.
+_MEANT_OTHERWISE = ("answer.no-", "answer.place-", "answer.now-")
 _NO_FAITH = frozenset({"declines_faith", "voices"})
-_ONLY_IF_ASKED = frozenset({"fears_god", "religious_harm", "minor", "other_faith"})
+_ONLY_IF_ASKED = frozenset({"fears_god", "religious_harm", "minor", "other_faith", "declines_resources"})
+_ASKS_OF_US = frozenset({"asks_if_human", "asks_privacy", "asks_hospital", "insults_bot"})
 _NO_MORE_QUESTIONS = frozenset({"denies", "insults_bot", "declines_resources"})
 _NO_FAITH_KINDS = frozenset({"psychosis", "medical", "act_under_way", "unknown"})
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What this reply must hold."""
+    """What this reply must hold. brief: the contacts in the fewest words, for who wanted none."""
 
     kind: str
     ask_safety: bool
@@ -47,6 +51,7 @@ class Plan:
     disclose: bool
     first: bool
     variant: int
+    brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +90,32 @@ def recall(
     )
 
 
-def kind_of(assessment: Assessment) -> str:
-    """The kind of situation that words are chosen by."""
+def kind_of(assessment: Assessment, told: Told = NOTHING) -> str:
+    """The kind of situation that words are chosen by.
+
+    Who speaks of nobody but another person is a helper, whatever was found. Who is hurt by somebody and has not said a
+    word of dying is not spoken to of suicide: a no to "is it safe to write?" is about the one who hurts them.
+    """
     if assessment.level == "none":
         return "none"
     categories = set(assessment.categories)
+    hurt = "abuse" in categories or "abused_at_home" in assessment.signals
     if "third_party_concern" in categories and not _own_danger(assessment):
         return "third_party"
+    if hurt and not _names_own(assessment):
+        return "abuse"
+    if told.of_another and not hurt:
+        return "third_party"
     return next((kind for category, kind in _KINDS if category in categories), "direct")
+
+
+def _names_own(assessment: Assessment) -> bool:
+    """Whether the writer put a danger from themselves, or to their body or mind, in words: a bare answer does not."""
+    named = _OWN | {"medical_emergency", "psychosis", "method_seeking", "violence"}
+    return any(
+        found.category in named and found.probability is None and not found.rule_id.startswith(_MEANT_OTHERWISE)
+        for found in assessment.findings
+    )
 
 
 def _own_danger(assessment: Assessment) -> bool:
@@ -116,7 +139,15 @@ def _is_doubtful(found: Finding) -> bool:
 
 
 def make_plan(
-    assessment: Assessment, past: Recall, *, gospel: Gospel, channel: str, quiet_line: bool, kind: str, variant: int
+    assessment: Assessment,
+    past: Recall,
+    *,
+    gospel: Gospel,
+    channel: str,
+    quiet_line: bool,
+    kind: str,
+    variant: int,
+    told: Told = NOTHING,
 ) -> Plan:
     """The choices for one reply."""
     rose = _rose(assessment)
@@ -126,11 +157,18 @@ def make_plan(
         ask_safety=_asks(assessment, past, rose=rose),
         ask_next=_asks_next(assessment, past) and not _asks(assessment, past, rose=rose),
         resources=mode,
-        gospel=_offers(assessment, past, gospel=gospel, kind=kind, sms_is_full=channel == "sms" and mode == "full"),
-        disclose=assessment.crisis or not past.disclosed,
+        gospel=_offers(assessment, past, gospel=gospel, kind=kind, sms_is_full=channel == "sms" and mode == "full")
+        and not told.young,
+        disclose=not past.disclosed or _matters_who_speaks(assessment, rose=rose),
+        brief="declines_resources" in assessment.signals,
         first=not past.disclosed,
         variant=variant,
     )
+
+
+def _matters_who_speaks(assessment: Assessment, *, rose: bool) -> bool:
+    """Said once, it is said again where it changes what the person can count on: help has to come from elsewhere."""
+    return assessment.crisis and (rose or bool(assessment.signals & _ASKS_OF_US))
 
 
 def _rose(assessment: Assessment) -> bool:

@@ -13,6 +13,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from prompts import told
 from prompts.protocol import protocol_prefix, system_prompt
 from prompts.wording import Wording
 from safety_filter.check import FilterResult, check
@@ -196,7 +197,7 @@ class Responder:
             language=options.default_language,
         )
 
-    def _plan(self, draft: Draft, scene: Scene) -> Plan:
+    def _plan(self, draft: Draft, scene: Scene, heard: told.Told) -> Plan:
         wording, options = self._rooms.wording, self._rooms.options
         main = scene.resources.lines[0] if scene.resources.lines else None
         past = recall(
@@ -215,8 +216,9 @@ class Responder:
             gospel=options.gospel,
             channel=draft.conversation.channel,
             quiet_line=options.quiet_line,
-            kind=UNKNOWN if unknown else kind_of(draft.assessment),
+            kind=UNKNOWN if unknown else kind_of(draft.assessment, heard),
             variant=seed % 997 + past.replies,
+            told=heard,
         )
 
     def _refuses(self, text: str) -> bool:
@@ -235,7 +237,7 @@ class Responder:
         if not draft.reply:
             for event in draft.say(words.opening()):
                 yield event
-        request = self._request(draft, scene, words.plan)
+        request = self._request(draft, scene, words)
         length = Length(draft.conversation.channel, draft.assessment.crisis)
         gates = self._gates(scene, draft.assessment)
         opinion, spent_s = self._opinion(scene, draft.assessment), time.perf_counter() - draft.started
@@ -287,7 +289,8 @@ class Responder:
             return None
         return functools.partial(judge.judge, scene.user)
 
-    def _request(self, draft: Draft, scene: Scene, plan: Plan) -> Request:
+    def _request(self, draft: Draft, scene: Scene, words: OwnWords) -> Request:
+        plan = words.plan
         options, assessment, asked = self._rooms.options, draft.assessment, draft.conversation
         return Request(
             turns=scene.turns,
@@ -309,11 +312,13 @@ class Responder:
             language=scene.language,
             channel=asked.channel,
             variant=plan.variant,
+            scene=words.cell,
         )
 
     def _words(self, draft: Draft, scene: Scene) -> OwnWords:
-        plan = self._plan(draft, scene)
-        return OwnWords(self._rooms.wording, scene, draft.assessment, plan, draft.conversation.channel)
+        heard = told.read([(turn.role, turn.text) for turn in scene.turns])
+        plan = self._plan(draft, scene, heard)
+        return OwnWords(self._rooms.wording, scene, draft.assessment, plan, draft.conversation.channel, heard)
 
     def _rescue(self, draft: Draft, scene: Scene) -> Iterator[SentenceEvent]:
         """The rest of a reply when anything broke, and, when this breaks as well, words that need nothing at all."""

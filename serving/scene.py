@@ -1,8 +1,9 @@
 """Who is writing, from where and in which language, and what may be named to them: fixed before any model is asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from prompts import told as heard
 from safety_filter.contacts import Contacts
 from safety_filter.helplines import Helplines, Resources, named_country, resolve_country
 from safety_filter.tongue import JUDGED
@@ -35,7 +36,22 @@ def look(
     resources = helplines.resources(
         place, language=spoken, level=assessment.level, audiences=told, name_home=nowhere and spoken in ("en", "es")
     )
+    if "minor" in told or heard.is_young(texts):
+        resources = _for_a_child(resources)
     return Scene(asked.turns, texts[0] if texts else "", spoken, resources, Contacts.of(resources))
+
+
+def _for_a_child(resources: Resources) -> Resources:
+    """The same lines; among those for people who are hurt, the ones for children come first."""
+    if "child_abuse" not in resources.wanted:
+        return resources
+    hurt = frozenset({"child_abuse", "domestic_violence", "sexual_violence"})
+    places = [place for place, line in enumerate(resources.lines) if hurt & set(line.audience)]
+    ordered = sorted((resources.lines[place] for place in places), key=lambda line: "child_abuse" not in line.audience)
+    lines = list(resources.lines)
+    for place, line in zip(places, ordered, strict=True):
+        lines[place] = line
+    return replace(resources, lines=tuple(lines))
 
 
 def _guessed(texts: Sequence[str]) -> str | None:

@@ -29,7 +29,16 @@ class Said:
     end: str = "I'm still reading."
 
     def static_reply(
-        self, *, level: Level, kind: str, language: str, variant: int, previous: str, after_opening: bool, channel: str
+        self,
+        *,
+        level: Level,
+        kind: str,
+        language: str,
+        variant: int,
+        previous: str,
+        after_opening: bool,
+        channel: str,
+        scene: str,
     ) -> str:
         return self.bodies[variant % len(self.bodies)] if self.bodies else ""
 

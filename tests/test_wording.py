@@ -152,7 +152,7 @@ def test_a_plan_is_heard_as_a_plan_and_plain_words_as_plain_words() -> None:
             level="high", kind="direct", categories=categories, language="en", variant=1, ask_safety=True
         )
 
-    assert opening("direct_ideation", "plan_or_means").startswith("This has come very close")
+    assert opening("direct_ideation", "plan_or_means").startswith("You put something very serious")
     assert opening("direct_ideation", "indirect_ideation") == opening()
     assert opening("indirect_ideation") != opening()
 
@@ -257,7 +257,10 @@ def test_single_lines_come_in_enough_variants(language: str) -> None:
 @pytest.mark.parametrize(("code", "cell", "line"), LINES)
 def test_what_must_stand_once_is_recognised_where_it_stands(code: str, cell: str, line: str) -> None:
     if cell != "signal.insults_bot":
-        assert WORDS.says_ai(line, code) == (cell.startswith("disclosure") or cell == "signal.asks_if_human")
+        assert WORDS.says_ai(line, code) == (
+            cell.startswith(("disclosure", "scene.talk", "scene.bad_day", "scene.distraction"))
+            or cell == "signal.asks_if_human"
+        )
     assert WORDS.offers_faith(line) == cell.startswith("gospel")
     assert WORDS.asks_safety(line) == (cell.startswith("question.") or cell == "signal.denies_unclear")
 

@@ -35,7 +35,16 @@ class Words(Protocol):
     """Where the replies come from (prompts.wording.Wording)."""
 
     def static_reply(
-        self, *, level: Level, kind: str, language: str, variant: int, previous: str, after_opening: bool, channel: str
+        self,
+        *,
+        level: Level,
+        kind: str,
+        language: str,
+        variant: int,
+        previous: str,
+        after_opening: bool,
+        channel: str,
+        scene: str,
     ) -> str: ...
     def closing(self, *, level: Level, kind: str, language: str, variant: int, previous: str) -> str: ...
 
@@ -83,6 +92,7 @@ class StaticBackend:
                     previous=previous,
                     after_opening=bool(request.prefix.strip()),
                     channel=request.channel,
+                    scene=request.scene,
                 )
             return sentences_of(text)
         except Exception:  # noqa: BLE001 - the last backend of the chain must answer whatever is broken in the words
