@@ -12,6 +12,7 @@ import typer
 from cli.console import ConfigOption, Failure, examples, settings
 from models.catalogue import Catalogue, ModelError, require_allowed
 from serving.settings import ClaudeEntry, Settings, find_file
+from serving.settings_faults import entry_named
 
 MASK = "**********"
 _IN_ADDRESS = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@", re.IGNORECASE)
@@ -34,7 +35,7 @@ def check(config: ConfigOption = None) -> None:
     Exit status 2 where they cannot be read, 1 where a model of the chain may not be used; the service then answers
     without it.
     """
-    if problems := list(_chain(settings(config))):
+    if problems := list(_chain(settings(config, strict=True))):
         raise Failure("\n".join(problems))
     print(f"ok: {find_file(config) or 'no settings file, defaults and CRISIS_… variables'}")
 
@@ -51,7 +52,7 @@ def _chain(chosen: Settings) -> Iterator[str]:
         try:
             require_allowed(cards.get(entry.model), allow_unapproved=chosen.allow_unapproved)
         except ModelError as error:
-            yield f"chain.{number}.model: {error}"
+            yield f"{entry_named(number, {'name': entry.name})}: model: {error}"
 
 
 @app.command("show", epilog=examples("crisis config show", "CRISIS_SERVER__PORT=9000 crisis config show"))

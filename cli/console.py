@@ -46,14 +46,22 @@ def console() -> "Console":
     return Terminal(highlight=False, soft_wrap=True)
 
 
-def settings(file: Path | None) -> "Settings":
-    """The settings, or a Failure that says what is wrong with them, a line a problem."""
-    from serving.settings import SettingsError, load  # a quarter of a second that not every command needs
+def settings(file: Path | None, *, strict: bool = False) -> "Settings":
+    """The settings, or a Failure that says what is wrong with them, a line a problem.
+
+    A chain entry that cannot be read is left out and told of, as the service does; `strict` refuses it. A CRISIS_…
+    variable that sets nothing is told of too.
+    """
+    from serving.settings import SettingsError, load, load_usable  # a quarter of a second not every command needs
+    from serving.settings import unknown_variables as unknown
 
     try:
-        return load(file)
+        chosen, broken = (load(file), ()) if strict else load_usable(file)
     except SettingsError as error:
         raise Failure(str(error), status=2) from None
+    for line in (*(f"{one.problem}; left out" for one in broken), *unknown(chosen)):
+        print(f"crisis: {line}", file=sys.stderr)
+    return chosen
 
 
 def examples(*lines: str) -> str | None:

@@ -58,7 +58,7 @@ def doctor(
 def examine(config: Path | None) -> Iterator[Check]:
     """Every check, the settings first: without them nothing else can be looked at."""
     try:
-        chosen, file = settings(config), find_file(config)
+        chosen, file = settings(config, strict=True), find_file(config)
     except (Failure, SettingsError) as error:
         problems = "; ".join(str(error).splitlines())
         yield Check("settings", "fail", problems, "crisis.example.toml shows every option")

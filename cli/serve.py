@@ -23,7 +23,16 @@ from serving.keys import KeysError
 from serving.logs import configure
 from serving.records import Records
 from serving.service import Service
-from serving.settings import BrokenEntry, Settings, SettingsError, check_open, find_file, load_usable, records_folder
+from serving.settings import (
+    BrokenEntry,
+    Settings,
+    SettingsError,
+    check_open,
+    find_file,
+    load_usable,
+    records_folder,
+    unknown_variables,
+)
 from serving.swapper import Wanted
 from serving.wiring import built_in, demo_settings
 from serving.workshop import Workshop
@@ -55,6 +64,8 @@ def serve(
 
     chosen = adapted(usable)
     with closing(configure(level=chosen.log_level, form=chosen.log_format, stream=sys.stderr)):
+        for line in unknown_variables(usable):
+            logging.getLogger("crisis").warning("%s", line)
         _run(chosen, reader(find_file(config), adapted), early, config=find_file(config), broken=broken, demo=demo)
 
 

@@ -3,9 +3,10 @@
 crisis.example.toml documents every option; a test fails on one it lacks. Errors: SettingsError, one line a problem.
 """
 
+import difflib
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -15,6 +16,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from pydantic_settings import SettingsError as UnreadableVariable
 
 from serving.llama.settings import KvType
+from serving.settings_faults import Place, faults
 
 FILE_NAME = "crisis.toml"
 _LOOPBACK = ("127.", "::1", "localhost")
@@ -248,6 +250,14 @@ class TelemetrySettings(Part):
     service_name: Annotated[str, StringConstraints(min_length=1, max_length=64)] = "crisis-support"
 
 
+ENGINES: dict[str, type[AnsweringEntry]] = {
+    "llama_cpp": LlamaEntry,
+    "llama_server": LlamaServerEntry,
+    "transformers": TransformersEntry,
+    "openai": OpenAIEntry,
+    "ollama": OllamaEntry,
+    "claude": ClaudeEntry,
+}
 ChainEntry = Annotated[LocalEntry | ClaudeEntry, Field(discriminator="engine")]
 _ENTRY: TypeAdapter[ChainEntry] = TypeAdapter(ChainEntry)
 
@@ -302,6 +312,8 @@ def find_file(named: Path | None = None, environ: dict[str, str] | None = None) 
     env = os.environ if environ is None else environ
     chosen = named or (Path(env["CRISIS_CONFIG"]) if env.get("CRISIS_CONFIG") else None)
     if chosen is not None:
+        if chosen.is_dir():
+            raise SettingsError(f"{chosen}: is a folder; name the settings file in it, such as {chosen / FILE_NAME}")
         if not chosen.is_file():
             raise SettingsError(f"{chosen}: no such settings file; copy crisis.example.toml there or name another one")
         return chosen
@@ -368,7 +380,7 @@ def _made(table: dict[str, Any], path: Path | None) -> Settings:
     try:
         settings = Settings(**table)
     except ValidationError as error:
-        raise SettingsError("\n".join(_problems(error, path))) from None
+        raise SettingsError("\n".join(_problems(error, path, table))) from None
     except UnreadableVariable as error:
         raise SettingsError(f"CRISIS_… variables: {error}; lists and tables are written as JSON") from None
     check_open(settings)
@@ -383,7 +395,7 @@ def _broken(table: dict[str, Any], path: Path | None) -> Iterator[BrokenEntry]:
         except ValidationError as error:
             told = entry if isinstance(entry, dict) else {}
             engine, model = str(told.get("engine", "?")), str(told.get("model", "?"))
-            problem = "; ".join(_problems(error, path, f"chain.{position}"))
+            problem = "; ".join(_problems(error, path, table, ("chain", position)))
             yield BrokenEntry(position, str(told.get("name", engine)), engine, model, problem)
 
 
@@ -397,11 +409,20 @@ def check_open(settings: Settings) -> None:
         )
 
 
-def _problems(error: ValidationError, path: Path | None, within: str = "") -> list[str]:
+def _problems(error: ValidationError, path: Path | None, table: Any, at: Place = ()) -> list[str]:
     where = path or "CRISIS_… variables"
+    return [f"{where}: {line}" for line in faults(error, Settings, ENGINES, table=table, at=at)]
+
+
+def unknown_variables(settings: Settings, environ: Mapping[str, str] | None = None) -> list[str]:
+    """A line for each CRISIS_… variable that sets nothing: a typo there would go unseen otherwise."""
+    env = os.environ if environ is None else environ
+    named = {entry.api_key_env for entry in (*settings.chain, settings.filter.guard) if isinstance(entry, RemoteEntry)}
+    known = [f"CRISIS_{option.upper()}" for option in (*Settings.model_fields, "config")]
     lines = []
-    for problem in error.errors(include_input=False, include_url=False, include_context=False):
-        option = ".".join(filter(None, (within, *map(str, problem["loc"])))) or "(top level)"
-        hint = "; see crisis.example.toml for every option" if problem["type"] == "extra_forbidden" else ""
-        lines.append(f"{where}: {option}: {problem['msg']}{hint}")
+    for name in sorted(env):
+        option = name.upper().partition("__")[0]
+        if option.startswith("CRISIS_") and option not in known and name not in named and env[name]:
+            close = difflib.get_close_matches(option, known, n=1)
+            lines.append(f"{name}: no such setting, nothing was set{f'; did you mean {close[0]}?' if close else ''}")
     return lines

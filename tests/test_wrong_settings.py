@@ -1,6 +1,7 @@
 """Wrong settings: each gives one clear line wherever an operator looks, and the service answers all the same."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from models.device import Device
 from models.pull import adopt
 from models.weights import locate
 from serving import fit
-from serving.settings import LlamaEntry, LlamaServerEntry, load
+from serving.settings import LlamaEntry, LlamaServerEntry, SettingsError, load
 
 CATALOGUE = Catalogue.load()
 DEMO = "smollm2-135m-instruct-q4_1"
@@ -123,11 +124,20 @@ def test_a_port_in_use_is_one_line_and_who_has_it_goes_on_answering(folder: Path
 
 
 UNREAD = {
-    "engine": (entry("engine", DEMO, engine="abacus"), "Input tag 'abacus'"),
-    "layers": (entry("layers", DEMO, "gpu_layers = -7"), "gpu_layers: Input should be greater than or equal to -1"),
-    "context": (entry("context", DEMO, "context = 10"), "context: Input should be greater than or equal to 512"),
+    "engine": (
+        entry("engine", DEMO, engine="abacus"),
+        "chain entry 1 (engine): engine 'abacus' is not known; engine is one of llama_cpp, llama_server, ",
+    ),
+    "layers": (
+        entry("layers", DEMO, "gpu_layers = -7"),
+        "chain entry 2 (layers): gpu_layers: must be greater than or equal to -1",
+    ),
+    "context": (entry("context", DEMO, "context = 10"), "context: must be greater than or equal to 512"),
     "cache": (entry("cache", DEMO, 'kv_type = "q2_k"'), "kv_type"),
-    "typo": (entry("typo", DEMO, "gpu_layer = 1"), "gpu_layer: Extra inputs are not permitted"),
+    "typo": (
+        entry("typo", DEMO, "gpu_layer = 1"),
+        "chain entry 5 (typo): gpu_layer: there is no such option; did you mean `gpu_layers`?",
+    ),
 }
 
 
@@ -139,6 +149,63 @@ def test_what_cannot_even_be_read_is_a_line_each_before_anything_starts(folder: 
     for (_, says), line in zip(UNREAD.values(), checked.err.splitlines(), strict=True):
         assert says in line
         assert says in examined.out
+
+
+def test_a_command_that_only_looks_goes_on_without_what_cannot_be_read_and_says_so(folder: Path) -> None:
+    (folder / "crisis.toml").write_text(UNREAD["typo"][0] + UNREAD["engine"][0], encoding="utf-8")
+    run = ["eval", "run", "--suite", "crisis25", "--scenario", "direct-teenager", "--backend", "static", "--out", "r"]
+    listed, had = crisis(["models", "list"], [*run, "--no-corpora"], env={}, cwd=folder)
+    assert (listed.status, had.status) == (0, 0)
+    assert "qwen2.5-7b" in listed.out
+    for ran in (listed, had):
+        assert [line for line in ran.err.splitlines() if line.endswith("; left out")] == [
+            line for line in ran.err.splitlines() if "crisis.toml: chain entry" in line
+        ]
+        assert "chain entry 1 (typo): gpu_layer: there is no such option" in ran.err
+
+
+PLAIN = {
+    "[[chain]]\nmodel = 'x'\n": "chain entry 1: engine is missing, and has to be set: engine is one of llama_cpp",
+    "[[chain]]\nengine = 'llama-cpp'\nname = 'a'\n": "chain entry 1 (a): engine 'llama-cpp' is not known; did you",
+    "[[chain]]\nengine = 'llama_cpp'\n": "chain entry 1: model: is missing, and has to be set; `crisis models list`",
+    "[[chain]]\nengine = 'ollama'\nmodel = 'x'\n": "chain entry 1: served_as: is missing, and has to be set",
+    "[[chain]]\nengine = 'claude'\nmodel = 'x'\n[chain.deadlines]\ntotal = 3": "chain entry 1: deadlines.total: ",
+    "[chain]\nengine = 'claude'\n": "chain: is a list: each entry begins with [[chain]]",
+    "[reply]\ngosple = 'off'\n": "reply.gosple: there is no such option; did you mean `gospel`?",
+    "[reply]\ngospel = 'loud'\n": "reply.gospel: must be 'always', 'invited' or 'off'",
+    "[filter.guard]\nengine = 'ollama'\nmodel = 'x'\nserved = 'y'\n": "filter.guard.served: there is no such",
+    "[filter.guard]\nmodel = 'x'\n": "filter.guard: engine is missing",
+    "weight_dir = 'x'\n": "weight_dir: there is no such option; did you mean `weights_dir`?",
+    "log_level = 3\n": "log_level: must be 'debug'",
+}
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_mistake_is_told_in_plain_words(folder: Path, text: str) -> None:
+    (folder / "crisis.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as raised:
+        load()
+    assert any(line.startswith(f"crisis.toml: {PLAIN[text]}") for line in str(raised.value).splitlines())
+    assert not re.search("Input|Extra|Field required|tag", str(raised.value))
+
+
+def test_a_folder_is_no_settings_file(folder: Path) -> None:
+    (ran,) = crisis(["serve", "--config", str(folder)], env={}, cwd=folder)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == f"crisis: {folder}: is a folder; name the settings file in it, such as {folder}/crisis.toml\n"
+
+
+def test_a_variable_that_sets_nothing_is_told_of_and_one_that_holds_a_key_is_not(folder: Path) -> None:
+    remote = '[[chain]]\nengine = "openai"\nmodel = "x"\nurl = "http://127.0.0.1:1"\napi_key_env = "CRISIS_OWN_KEY"\n'
+    env = {"CRISIS_LOGLEVEL": "debug", "CRISIS_OWN_KEY": "k", "CRISIS_LOG_LEVEL": "info", "CRISIS_EMPTY": ""}
+    with service(folder, remote, env=env | {"CRISIS_ZZZ__PORT": "1"}) as running:
+        assert "988" in running.respond(CRISIS, country="US")["reply"]
+    told = [line for line in running.lines if "no such setting" in line]
+    assert len(told) == 2
+    assert "CRISIS_LOGLEVEL: no such setting, nothing was set; did you mean CRISIS_LOG_LEVEL?" in told[0]
+    assert "CRISIS_ZZZ__PORT: no such setting" in told[1]
+    (checked,) = crisis(["config", "check"], env=env, cwd=folder)
+    assert "CRISIS_LOGLEVEL: no such setting" in checked.err
 
 
 @pytest.mark.engine
@@ -200,7 +267,7 @@ def test_config_check_names_the_models_that_may_not_be_used(looked: tuple[Ran, R
     lines = looked[1].err.splitlines()
     assert looked[1].status == 1
     assert len(lines) == 6, "the catalogue, Mistral twice, the guard, two unknown names"
-    assert any("chain.0.model: mistral-7b-instruct-q4_k_m is refused" in line for line in lines)
+    assert any("chain entry 1 (mistral): model: mistral-7b-instruct-q4_k_m is refused" in line for line in lines)
     assert any("own.toml: cannot be read" in line for line in lines)
 
 
