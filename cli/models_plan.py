@@ -47,8 +47,8 @@ def plan(
 ) -> None:
     """Say whether a model fits a card, from its file's header or the catalogue, and the best settings that do.
 
-    Sizes are GiB (8GiB, 8G) or GB (8GB). --measure writes a file of the model's size into the weights folder, tries it
-    and removes it again.
+    A refused model has exit status 1, as `crisis models use` gives it. Sizes are GiB (8GiB, 8G) or GB (8GB). --measure
+    writes a file of the model's size into the weights folder, tries it and removes it again.
     """
     known = opened(config)
     card = known.card(name)
@@ -61,11 +61,15 @@ def plan(
         raise Failure(str(error)) from None
     if as_json:
         told = made.to_json() | ({"measured": tried.to_json()} if tried else {})
-        print(json.dumps(told, indent=2))
-        return
-    _show(made)
-    if tried is not None:
-        _show_measured(tried, made)
+        print(json.dumps(told | ({"refused": card.reason} if card.status == "refused" else {}), indent=2))
+    else:
+        _show_memory(made)
+        if card.status != "refused":
+            _show_verdict(made)
+        if tried is not None:
+            _show_measured(tried, made)
+    if card.status == "refused":
+        raise Failure(f"{card.name} is refused, whether it fits or not: {card.reason}")
 
 
 def _card_here() -> int:
@@ -83,7 +87,7 @@ def _tried(card: ModelCard, made: Plan, known: Opened) -> measure.Measured:
     return measure.of_shape(made.subject.shape, card.quantisation, run, known.folder, machine)
 
 
-def _show(made: Plan) -> None:
+def _show_memory(made: Plan) -> None:
     memory, settings, said = made.memory, made.settings, console()
     many = "one conversation" if settings.parallel == 1 else f"{settings.parallel} conversations at once"
     source = "its file's header" if made.subject.source == "file" else "the catalogue; its file is not here"
@@ -95,6 +99,10 @@ def _show(made: Plan) -> None:
     said.print(f"  total     {gib(memory.total):>10}   of {gib(made.vram_bytes)}", markup=False)
     driver = f"   with the {gib(RESERVE_BYTES)} that a driver and its libraries take (a rule of thumb)"
     said.print(f"  with it   {gib(memory.total + RESERVE_BYTES):>10}{driver}", markup=False)
+
+
+def _show_verdict(made: Plan) -> None:
+    said = console()
     verdict, style = ("it fits", "green") if made.fits else ("it does not fit", "bold red")
     said.print(verdict, style=style, end="")
     if made.tight:

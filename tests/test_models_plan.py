@@ -195,6 +195,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> list[Ran]:
         ["models", "list", "--json"],
         ["models", "show", GEMMA],
         ["models", "show", "llama-guard-3-1b-q4_k_m", "--json"],
+        ["models", "plan", "mistral-7b", "--vram", "8GiB"],
+        ["models", "plan", "mistral-7b", "--vram", "8GiB", "--json"],
         env=env,
         cwd=folder,
     )
@@ -214,6 +216,16 @@ def test_wrong_use_of_plan_is_one_line(ran: list[Ran], number: int, says: str) -
     assert (ran[number].status, ran[number].out) == (2, "")
     (line,) = ran[number].err.splitlines()
     assert says in line
+
+
+def test_a_refused_model_is_refused_by_its_plan_too(ran: list[Ran]) -> None:
+    for refused in ran[9:11]:
+        assert refused.status == 1
+        (line,) = refused.err.splitlines()
+        assert "mistral-7b-instruct-q4_k_m is refused, whether it fits or not: " in line
+        assert "never use it for crisis support" in line
+    assert "it fits" not in ran[9].out
+    assert "never use it" in json.loads(ran[10].out)["refused"]
 
 
 def test_list_and_show_tell_who_may_speak_and_what_is_needed(ran: list[Ran]) -> None:
