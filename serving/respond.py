@@ -23,6 +23,7 @@ from safety_filter.judge import Judge
 from safety_filter.proven import Proven, ProvenGate
 from safety_filter.review import Reviewer
 from safety_filter.tongue import JUDGED
+from safety_filter.verdict import Violation
 from serving import last_resort
 from serving.admission import Admits, everyone
 from serving.backend import Backend, Request
@@ -42,6 +43,11 @@ from shield.detect import Detector
 from textrules.language import identify, likely
 
 UNKNOWN = "unknown"
+
+MAX_FILTERED = 8_000
+"""Characters of an agent's reply: some 1,400 words, many times what fits a person in a crisis."""
+
+_TOO_LONG = Violation("length.too-long", "length", "block")
 
 HURRIES = frozenset({"deadline", "shutdown"})
 """What a cancellation says that wants the reply to be ended at once, and whole. It stands in `degraded` then."""
@@ -121,20 +127,14 @@ class Responder:
 
     def filter(self, user: str, reply: str, *, country: str | None = None, language: str | None = None) -> FilterResult:
         """An agent's own reply, judged as a model's would be. Where the person is in crisis it is completed with the
-        lines; a blocked one is replaced by the static reply."""
+        lines; a blocked one is replaced by the static reply. One of more than MAX_FILTERED characters is no reply to a
+        person, and blocked unread: to judge it would keep others waiting."""
         spoken = language or _only_in(user, reply)
         conversation = Conversation((Turn("user", user),), country=country, language=spoken)
         draft = Draft(conversation, time.perf_counter())
         self._assess(draft)
         scene = self._scene(draft)
-        result = check(
-            reply,
-            reviewer=self._rooms.reviewer,
-            user=user,
-            language=scene.language,
-            allowed=scene.allowed,
-            crisis=draft.assessment.crisis,
-        )
+        result = self._checked(reply, user, draft, scene)
         if result.verdict == "block":
             list(self._rescue(draft, scene))
             return replace(result, text=draft.reply)
@@ -142,6 +142,18 @@ class Responder:
             return result
         lines = self._words(draft, scene).lines(result.text)
         return replace(result, text=result.text + glue(result.text, lines))
+
+    def _checked(self, reply: str, user: str, draft: Draft, scene: Scene) -> FilterResult:
+        if len(reply) > MAX_FILTERED:
+            return FilterResult("block", (_TOO_LONG,), "")
+        return check(
+            reply,
+            reviewer=self._rooms.reviewer,
+            user=user,
+            language=scene.language,
+            allowed=scene.allowed,
+            crisis=draft.assessment.crisis,
+        )
 
     async def _respond(self, conversation: Conversation, admits: Admits, otherwise: str) -> AsyncIterator[Event]:
         kept = bounded(conversation.turns)

@@ -324,6 +324,16 @@ def test_a_judged_reply_is_completed_or_replaced(rooms: Composer) -> None:
     assert (calm.verdict, calm.text) == ("pass", "Boil it for nine minutes.")
 
 
+@pytest.mark.parametrize("user", ["I want to die", "how do I cook pasta", ""])
+def test_a_text_far_longer_than_a_reply_is_blocked_unread_and_says_so(rooms: Composer, user: str) -> None:
+    service = responder(rooms)
+    judged = service.filter(user, "ok. " * 7_000, country="US")
+    assert (judged.verdict, [one.rule_id for one in judged.violations]) == ("block", ["length.too-long"])
+    assert 0 < len(judged.text) < 2_000
+    whole = service.filter(user, "That sounds heavy, and I am glad that you told me. ".ljust(8_000), country="US")
+    assert "length.too-long" not in [one.rule_id for one in whole.violations]
+
+
 def test_feeling_safe_after_an_overdose_is_no_all_clear(rooms: Composer) -> None:
     service = responder(rooms)
     first = answer(run(service, asking("I took a whole bottle of my meds an hour ago")))

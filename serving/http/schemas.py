@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from pydantic_core import PydanticCustomError
 
 from serving.conversation import Channel, Conversation, Passage, before, bounded
+from serving.respond import MAX_FILTERED
 from shield.assessment import Turn
 
 MAX_CONTENT = 32_000
@@ -128,7 +129,7 @@ class AssessBody(RequestBody):
 class FilterBody(RequestBody):
     """`reply` is the text to check; `user` what the person wrote before it."""
 
-    reply: Text
+    reply: Text = Field(description=f"more than {MAX_FILTERED:,} characters are no reply to a person: blocked")
     user: Text = ""
     country: str | None = None
     language: str | None = None
