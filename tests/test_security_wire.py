@@ -76,6 +76,55 @@ async def test_the_page_itself_can(site: str):
     assert response.status_code == 200
 
 
+FOREIGN = {
+    "https://evil.example": "care.example",
+    "http://evil.example": "192.0.2.7:8600",
+    "http://192.0.2.7:9000": "192.0.2.7:8600",
+    "http://care.example.evil.example": "care.example",
+    "null": "care.example",
+    "file://": "127.0.0.1:8600",
+    "http://[": "[",
+    "evil": "",
+}
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+async def test_where_a_browser_does_not_say_the_site_its_origin_does(origin: str):
+    """Over plain http to a machine of the network no browser sends Sec-Fetch-Site; old ones never do."""
+    headers = {"origin": origin, "host": FOREIGN[origin]}
+    async with client(HttpOptions(api_keys=("0" * 64,))) as http:
+        for path in ("/crisis/respond", "/v1/chat/completions", "/crisis/filter"):
+            response = await http.post(path, json=MESSAGE, headers=headers)
+            assert response.status_code == 403, path
+            assert response.json()["resources"]
+            assert "cors_origins" in response.json()["error"]["message"]
+    async with client(HttpOptions(cors_origins=(origin,))) as http:
+        assert (await http.post("/crisis/respond", json=MESSAGE, headers=headers)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://127.0.0.1:8600", "127.0.0.1:8600"),
+        ("http://192.0.2.7", "192.0.2.7:80"),
+        ("https://Care.example", "care.example"),  # a proxy took TLS off
+        ("http://[::1]:8600", "[::1]:8600"),
+        ("", "care.example"),  # no browser
+    ],
+)
+async def test_the_pages_own_origin_and_none_are_let_in(origin: str, host: str):
+    headers = {"host": host} | ({"origin": origin} if origin else {})
+    async with client() as http:
+        assert (await http.post("/crisis/respond", json=MESSAGE, headers=headers)).status_code == 200
+
+
+async def test_the_pages_form_may_not_tell_its_origin_and_is_let_in():
+    async with client() as http:
+        headers = {"origin": "null", "content-type": "application/x-www-form-urlencoded"}
+        assert (await http.post("/", content=b"message=x", headers=headers)).status_code == 200
+        assert (await http.post("/", content=b"message=x", headers=headers | {"origin": "http://x"})).status_code == 403
+
+
 # headers
 
 

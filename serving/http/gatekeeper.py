@@ -40,7 +40,7 @@ class Gatekeeper:
         """Lets the request in, or raises Problem 401, 403, 421 or 429."""
         if self._hosts and not self._hosts & {host_of(headers), "*"}:
             raise Problem(421, _HOST)
-        if method == "POST" and from_elsewhere(headers, self._origins):
+        if method == "POST" and from_elsewhere(headers, self._origins, form=path == "/"):
             raise Problem(403, _ELSEWHERE)
         if not self.keys.required:
             visit.admin = True

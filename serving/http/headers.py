@@ -7,6 +7,7 @@ from serving.http.sending import RawHeaders
 
 Headers = Iterable[tuple[bytes, bytes]]
 
+_PORTS = {"http": 80, "https": 443}
 _CSP = b"content-security-policy"
 ALWAYS: RawHeaders = (
     (b"cache-control", b"no-store"),
@@ -33,9 +34,29 @@ def host_of(headers: Headers) -> str:
         return ""
 
 
-def from_elsewhere(headers: Headers, allowed: Sequence[str]) -> bool:
-    """Whether a browser sends this for a page of another site that the operator has not listed."""
-    told = {name: value for name, value in headers if name in (b"sec-fetch-site", b"origin")}
-    if told.get(b"sec-fetch-site") not in (b"cross-site", b"same-site"):
+def from_elsewhere(headers: Headers, allowed: Sequence[str], *, form: bool = False) -> bool:
+    """Whether a browser sends this for a page of another site that the operator has not listed.
+
+    Browsers say so by Sec-Fetch-Site, but not to a plain http address on the network, and older ones not at all: then
+    by Origin, where it is not the Host that they ask. form: a post of our own page's form, whose Origin is "null" since
+    it may not tell where it comes from (referrer-policy).
+    """
+    told = {name: value for name, value in headers if name in (b"sec-fetch-site", b"origin", b"host")}
+    origin = told.get(b"origin", b"").decode("latin-1")
+    if "*" in allowed or origin in allowed:
         return False
-    return "*" not in allowed and told.get(b"origin", b"").decode("latin-1") not in allowed
+    if site := told.get(b"sec-fetch-site"):
+        return site in (b"cross-site", b"same-site")
+    if not origin or (form and origin == "null"):
+        return False
+    here = _netloc(f"{origin.partition(':')[0]}://{told.get(b'host', b'').decode('latin-1')}")
+    return here is None or _netloc(origin) != here
+
+
+def _netloc(origin: str) -> tuple[str, int | None] | None:
+    """Host and port. The scheme does not count: a proxy in front may have taken TLS off."""
+    try:
+        parts = urlsplit(origin)
+        return (parts.hostname, parts.port or _PORTS.get(parts.scheme)) if parts.hostname else None
+    except ValueError:
+        return None
