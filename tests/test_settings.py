@@ -126,6 +126,13 @@ def test_every_engine_is_shown_with_all_its_options_in_a_block_that_can_be_used(
     entry(**table)
 
 
+@pytest.mark.parametrize("engine", module.ENGINES)
+def test_every_engine_has_its_row_and_its_section_in_the_manual(engine: str) -> None:
+    manual = (EXAMPLE.parent / "docs" / "engine.md").read_text(encoding="utf-8")
+    assert f"\n| `{engine}` |" in manual
+    assert f"\n## {engine}\n" in manual or "docs/claude.md" in manual.split(f"| `{engine}` |")[1].split("\n")[0]
+
+
 def _options(block: str) -> list[str]:
     """The options of one [[chain]] block, those too that stand behind a "#"."""
     lines = [line.removeprefix("# ") for line in block.splitlines()]
