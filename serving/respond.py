@@ -119,7 +119,8 @@ class Responder:
         return self._rooms.detector.assess(kept, earlier=before(tuple(turns), kept))
 
     def resources(self, country: str | None, language: str | None) -> Resources:
-        """The lines for a country, or the international directory where it is not known."""
+        """The lines for a country. Where nobody knows it, the international directory, and then the United States'
+        lines, named as theirs; for one that was given and is not in the table, the directory alone."""
         options = self._rooms.options
         code = resolve_country(country, default=options.default_country, named=None, language=language)
         nowhere = code is None and not (country or options.default_country)
@@ -165,7 +166,7 @@ class Responder:
         draft.degraded += [] if admitted else [otherwise]
         yield AssessmentEvent(draft.assessment)
         draft.scene = scene = self._scene(draft)
-        yield ResourcesEvent(scene.resources)
+        yield ResourcesEvent(scene.shown)
         try:
             async with aclosing(self._write(draft, scene, self._chain if admitted else self._static)) as events:
                 async for event in events:
@@ -180,7 +181,7 @@ class Responder:
             draft.degraded.append("internal-error")
             for sentence in self._rescue(draft, draft.scene):
                 yield sentence
-        yield DoneEvent(draft.answer(draft.scene.resources))
+        yield DoneEvent(draft.answer(draft.scene.shown))
 
     def _assess(self, draft: Draft) -> None:
         began = time.perf_counter()
@@ -244,7 +245,7 @@ class Responder:
         if await self._raised(draft):
             yield AssessmentEvent(draft.assessment)
             draft.scene = scene = self._scene(draft)
-            yield ResourcesEvent(scene.resources)
+            yield ResourcesEvent(scene.shown)
             words = self._words(draft, scene)
         if not draft.reply:
             for event in draft.say(words.opening()):

@@ -11,15 +11,23 @@ from serving.conversation import Conversation
 from shield.assessment import Assessment, Turn
 from textrules.language import identify, likely
 
+_SAYS_WHOSE = ("en", "es")
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`user` is the person's last message; `allowed` are the only contacts that a reply to them may name."""
+    """`user` is the person's last message; `allowed` are the only contacts that a reply to them may name.
+
+    `shown` is the structured field: of somebody whose country nobody knows it always has the United States' lines too,
+    as theirs. `resources` are what the words of a reply are made of: the same, but in a language that has no sentence
+    which says whose these lines are they are not in it, and a model may not name them.
+    """
 
     turns: tuple[Turn, ...]
     user: str
     language: str
     resources: Resources
+    shown: Resources
     allowed: Contacts
 
 
@@ -33,12 +41,16 @@ def look(
     place = resolve_country(asked.country, default=country, named=named, language=spoken)
     told = assessment.signals | set(assessment.categories)
     nowhere = place is None and not (asked.country or country or named)
-    resources = helplines.resources(
-        place, language=spoken, level=assessment.level, audiences=told, name_home=nowhere and spoken in ("en", "es")
-    )
-    if "minor" in told or heard.is_young(texts):
-        resources = _for_a_child(resources)
-    return Scene(asked.turns, texts[0] if texts else "", spoken, resources, Contacts.of(resources))
+    young = "minor" in told or heard.is_young(texts)
+
+    def lines(*, name_home: bool) -> Resources:
+        level = assessment.level
+        found = helplines.resources(place, language=spoken, level=level, audiences=told, name_home=name_home)
+        return _for_a_child(found) if young else found
+
+    resources = lines(name_home=nowhere and spoken in _SAYS_WHOSE)
+    user = texts[0] if texts else ""
+    return Scene(asked.turns, user, spoken, resources, lines(name_home=nowhere), Contacts.of(resources))
 
 
 def _for_a_child(resources: Resources) -> Resources:

@@ -302,6 +302,30 @@ def test_where_nobody_knows_the_country_the_directory_comes_first_and_american_n
     assert ids.index("directory") < ids.index("us-988" if message.startswith("I") else "us-988-es")
 
 
+@pytest.mark.parametrize("language", ["en", "es", "fr", "de", "sw", "ja", "pt-BR"])
+@pytest.mark.parametrize("country", [None, "", "XX", "FR"])
+def test_every_route_gives_the_same_lines_for_the_same_place(
+    rooms: Composer, country: str | None, language: str
+) -> None:
+    service = responder(rooms)
+    made = answer(run(service, asking("I want to die", country=country, language=language)))
+    ids = {entry["id"] for entry in made.resources.to_json()}
+    assert ids == {entry["id"] for entry in service.resources(country, language).to_json()}
+    if not country and language in ("en", "es", "fr", "de", "sw"):
+        assert ids > {"directory", "us-emergency"}
+        assert "(in the United States)" in str(made.resources.to_json())
+
+
+def test_in_a_language_that_cannot_say_whose_they_are_no_text_names_american_numbers(rooms: Composer) -> None:
+    service = responder(
+        rooms, ScriptedBackend(["Je suis là avec toi. Appelle le 988. ", "Qu'est-ce qui s'est passé ?"])
+    )
+    made = answer(run(service, asking("je veux mourir", country=None, language="fr")))
+    assert made.source == "local"
+    assert "988" not in made.reply
+    assert "findahelpline.com" in made.reply
+
+
 def test_a_country_that_is_given_and_unknown_gets_no_other_countrys_number(rooms: Composer) -> None:
     made = answer(run(responder(rooms), asking("I want to die", country="XX")))
     assert "findahelpline.com" in made.reply
