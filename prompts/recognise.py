@@ -97,8 +97,8 @@ _YES = re.compile(
     r"(?:[ ,.!…]+(?:i am|i do|i guess(?: so)?|i think so|im safe|yes|lo estoy|si|claro|creo que si|que si))*[ .!…]*"
 )
 _STARTS_NO = re.compile(
-    _HEDGE
-    + r"(?:no+|nope|nah|absolutely not|definitely not|not really|not at all|para nada)\b(?! (?:idea|one|se|lo se))"
+    _HEDGE + r"(?:no+|nope|nah|absolutely not|definitely not|not really|not at all|para nada)\b"
+    r"(?! (?:idea|one|se|lo|la|le|me|nos|esta|hay|vive|es|quiero|puedo)\b)"
 )
 _UNSAFE = any_of(
     r"(?:im|i am|am|feel|feeling) (?:really |honestly |definitely |so )?(?:not |un)(?:really |very |feeling |"

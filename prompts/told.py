@@ -79,28 +79,31 @@ _AWAY = recognise.any_of(
 )
 _LEAVABLE = frozenset({"place", "means", "air"})
 
+# Numbers for emergencies only: a crisis line that was called, such as 988 or 024, is no such call.
+_NUMBER = r"(?:911|999|112|000|110|119|123|190|192|061|066)"
 _EMERGENCY = (
-    r"(?:\d{3}|the (?:police|cops|ambulance|paramedics)|(?:an? )?ambulance|police|emergency(?: services)?|for help)"
+    rf"(?:{_NUMBER}|the (?:police|cops|ambulance|paramedics)|(?:an? )?ambulance|police|"
+    r"emergency(?: services)?|for help)"
 )
 _TEAM = r"(?:the |an? )?(?:ambulance|police|cops|paramedics|medics|ems|emts?|firefighters|help|officers?)"
 _TEAM_ES = r"(?:la |los |las |una )?(?:ambulancia|policia|paramedicos|bomberos|ayuda)"
 _CALLED = recognise.any_of(
-    rf"(?:i|ive|we|weve|he|she|they|someone|somebody|my \w+|\w+) (?:just |already |have |has |finally )*"
+    rf"(?:i|ive|we|weve|he|she|they|someone|somebody|my \w+|\w+) (?:just |already |have |has |finally ){{0,3}}"
     rf"(?:called|phoned|rang|rung|dialed|dialled) {_EMERGENCY}",
     rf"{_TEAM} (?:is|are|s)? ?(?:already )?(?:coming|on (?:its|the|their) way|en route)",
     rf"on (?:the )?(?:phone|line) with (?:{_EMERGENCY}|them|the operator|dispatch)",
     r"i(?:ve)? (?:just |already )?called(?: already| now)? (?:and )?(?:theyre|they are) coming",
-    r"(?:ya )?(?:llame|llamamos|he llamado|llamo mi \w+) (?:al? )?(?:(?:numero de )?emergencias?|\d{3}|"
+    rf"(?:ya )?(?:llame|llamamos|he llamado|llamo mi \w+) (?:al? )?(?:(?:numero de )?emergencias?|{_NUMBER}|"
     r"la (?:policia|ambulancia)|una ambulancia)",
     rf"{_TEAM_ES} (?:ya )?(?:viene|vienen|esta en camino|estan en camino)(?: en camino)?",
 )
 _JUST_CALLED = re.compile(
-    r"(?:ok |okay |yes |yeah |done )*(?:i|ive|we|weve) (?:just |already )?called(?: already| now| them)?"
+    r"(?:ok |okay |yes |yeah |done ){0,2}(?:i|ive|we|weve) (?:just |already )?called(?: already| now| them)?"
 )
 _JUST_CALLED_ES = re.compile(
-    r"(?:si |ok |listo )*(?:ya )?(?:llame|llamamos)(?: ya)?|ya vienen|vienen en camino|ya estan en camino"
+    r"(?:si |ok |listo ){0,2}(?:ya )?(?:llame|llamamos)(?: ya)?|ya vienen|vienen en camino|ya estan en camino"
 )
-_COMING = re.compile(r"(?:ok |okay |yes )*(?:theyre|they are) (?:coming|on (?:the|their) way)(?: now)?")
+_COMING = re.compile(r"(?:ok |okay |yes ){0,2}(?:theyre|they are) (?:coming|on (?:the|their) way)(?: now)?")
 _UNDONE = re.compile(
     r"\b(?:but|didnt|havent|wont|not|nobody|no one|hung up|cant|cannot|never|should i|pero|no|nadie|colg\w+)\b"
 )
@@ -110,7 +113,7 @@ _ARRIVED = recognise.any_of(
     rf"{_TEAM_ES} (?:ya )?(?:llego|llegaron|esta aqui|estan aqui)",
 )
 _THEY_CAME = re.compile(
-    r"(?:ok |okay |yes )*(?:theyre|they are|they) (?:just )?(?:here|arrived|got here|inside)(?: now)?|"
+    r"(?:ok |okay |yes ){0,2}(?:theyre|they are|they) (?:just )?(?:here|arrived|got here|inside)(?: now)?|"
     r"ya (?:llegaron|estan aqui)"
 )
 _FOUND = recognise.any_of(
@@ -184,7 +187,7 @@ _WISHES = (
     (
         "talk",
         recognise.any_of(
-            r"(?:can|could|may) (?:i|we) (?:just |please |maybe )*(?:talk|chat|vent|rant)",
+            r"(?:can|could|may) (?:i|we) (?:just |please |maybe ){0,3}(?:talk|chat|vent|rant)",
             r"(?:need|want|wanna|like) (?:someone|somebody|anyone|a friend) to (?:talk|listen)(?: to)?",
             r"(?:need|want|wanna) to (?:talk|vent)(?: to (?:someone|somebody|you|anyone))?",
             r"(?:is )?(?:anyone|anybody|someone|somebody) (?:there|here|around|awake|listening)|"
@@ -216,6 +219,10 @@ _UNHEARD = recognise.any_of(
     r"waited|queue|wait(?:ing)? (?:time|for)|never (?:answered|replied|picked)|\d+ min\w*",
     r"en espera|nadie (?:contest\w+|respond\w+)|no (?:contest\w+|respond\w+)|colgaron|ocupad[oa]|espere|\d+ minutos",
 )
+_NO_NUMBERS = recognise.any_of(
+    r"no (?:more )?(?:phone )?(?:numbers|hotlines|helplines) (?:please|pls)",
+    r"(?:sin|no (?:quiero|me des|me mandes)(?: mas)?) (?:numeros|telefonos|lineas)",
+)
 _BABY = recognise.any_of(r"baby|newborn|infant|bebe|recien nacid[oa]")
 _PICTURES = recognise.any_of(
     r"(?:keep|keeps|kept) (?:\w+ )?(?:picturing|imagining|seeing|thinking (?:of|about))",
@@ -245,7 +252,8 @@ class Told:
 
     of_another: every message speaks of somebody else. far: that person is out of reach. wish: talk, bad_day,
     distraction. line_failed: a crisis line was tried and nobody was reached. young: they said an age under eighteen.
-    intrusive: unwanted pictures of harming a baby. answered: what needs no asking again.
+    intrusive: unwanted pictures of harming a baby. no_numbers: the last message wants none.
+    answered: what needs no asking again.
     """
 
     act: str = ""
@@ -256,6 +264,7 @@ class Told:
     line_failed: bool = False
     young: bool = False
     intrusive: bool = False
+    no_numbers: bool = False
     answered: frozenset[str] = frozenset()
 
 
@@ -274,6 +283,7 @@ def read(turns: Sequence[tuple[str, str]]) -> Told:
         far=any(map(_FAR.search, texts)),
         wish=_wish(texts[-1]),
         young=is_young(texts),
+        no_numbers=_NO_NUMBERS.search(texts[-1]) is not None,
         intrusive=any(_BABY.search(text) and _PICTURES.search(text) for text in texts),
         line_failed=bool(_TRIED.search(texts[-1]) and _UNHEARD.search(texts[-1])),
         answered=_answered(turns),

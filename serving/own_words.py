@@ -1,5 +1,6 @@
 """The parts of a reply that we write ourselves, put together for one plan: opening, body without a model, ending."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from serving.scene import Scene, said_by_us
 from shield.assessment import Assessment
 
 _ANOTHERS_DOING = frozenset({"abuse", "violence", "medical"})
+_OF_THEIR_OWN_HAND = re.compile(r"suicid|\bact(?:ing)?\b|hacerlo", re.IGNORECASE)
 _WORDINGS_TRIED = 4
 
 SMS_CHARACTERS = 320
@@ -107,14 +109,15 @@ class OwnWords:
     def lines(self, said: str) -> str:
         """The contacts that `said` does not give yet, worded for the level and the channel.
 
-        Where somebody else is the danger, no wording is taken that has them say they think of suicide. Who has just
+        Where somebody else is the danger, a wording that takes them to be it is passed over. Who has just
         waited in vain on the main line is shown the other ways instead.
         """
         variants = range(self.plan.variant, self.plan.variant + _WORDINGS_TRIED)
         texts = (self._lines(said, variant) for variant in variants)
         if self.plan.kind not in _ANOTHERS_DOING:
             return next(texts)
-        return next((text for text in texts if "suicid" not in text.lower()), "")
+        tried = list(texts)
+        return next((text for text in tried if not _OF_THEIR_OWN_HAND.search(text)), tried[0])
 
     def _lines(self, said: str, variant: int) -> str:
         resources, mode = self.scene.resources, self.plan.resources

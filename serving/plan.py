@@ -126,12 +126,22 @@ def _own_danger(assessment: Assessment) -> bool:
     """
     theirs = [found for found in assessment.findings if found.category == "third_party_concern"]
     sure = any(not found.unsure for found in theirs)
-    own = [rank(found.level) for found in assessment.findings if _is_own(found) and not (sure and _is_doubtful(found))]
+    since = min((found.turn for found in theirs), default=None)
+    own = [
+        rank(found.level)
+        for found in assessment.findings
+        if _is_own(found) and not (sure and _is_doubtful(found)) and not _answers_a_helper(found, since)
+    ]
     return bool(own) and max(own) >= max((rank(found.level) for found in theirs), default=0)
 
 
 def _is_own(found: Finding) -> bool:
     return found.category in _OWN and found.probability is None and found.level != "none"
+
+
+def _answers_a_helper(found: Finding, since: int | None) -> bool:
+    """Whether it is no more than a short answer, given after they had told of somebody else: we asked about them."""
+    return since is not None and found.turn > since and found.rule_id.startswith("answer.")
 
 
 def _is_doubtful(found: Finding) -> bool:
@@ -158,9 +168,10 @@ def make_plan(
         ask_next=_asks_next(assessment, past) and not _asks(assessment, past, rose=rose),
         resources=mode,
         gospel=_offers(assessment, past, gospel=gospel, kind=kind, sms_is_full=channel == "sms" and mode == "full")
-        and not told.young,
+        and not told.young
+        and not told.no_numbers,
         disclose=not past.disclosed or _matters_who_speaks(assessment, rose=rose),
-        brief="declines_resources" in assessment.signals,
+        brief="declines_resources" in assessment.signals or told.no_numbers,
         first=not past.disclosed,
         variant=variant,
     )

@@ -185,6 +185,24 @@ def test_who_is_hurt_and_says_they_want_to_die_is_asked_about_that() -> None:
     assert kind_of(Assessment("high", ("indirect_ideation", "abuse"), bare)) == "abuse"
 
 
+@pytest.mark.parametrize(
+    ("text", "no"),
+    [
+        ("no, he's downstairs", True),
+        ("No. él está en la sala", True),
+        ("no está aquí", False),
+        ("no one is here", False),
+    ],
+)
+def test_a_no_that_begins_an_answer_is_no_other_no(text: str, no: bool) -> None:
+    assert recognise.starts_no(text) is no
+
+
+def test_who_is_hurt_by_another_is_not_spoken_to_as_if_they_might_do_it(rooms: Composer) -> None:
+    for made in talk(rooms, "my boyfriend hits me", "no", "he's asleep"):
+        assert not re.search(r"suicid|might act|about to act|acting on it|might use", made.reply)
+
+
 @pytest.mark.parametrize("language", FULL)
 def test_every_question_about_the_screen_is_answered_by_the_same_no(language: str) -> None:
     for line in cells("naming", "abuse", language):
@@ -216,6 +234,8 @@ def test_every_question_about_the_screen_is_answered_by_the_same_no(language: st
         (["la encontraron, está bien"], "found"),
         (["i called 911", "what now"], "since_called"),
         (["i called him"], ""),
+        (["i called 988"], ""),
+        (["llamé al 024"], ""),
         (["i called 911 but they won't come"], ""),
         (["no, im not calling 911"], ""),
         (["should i call 911"], ""),
@@ -270,6 +290,11 @@ def test_who_is_far_away_cannot_be_kept_in_sight(rooms: Composer) -> None:
     for made in (first, second):
         assert not re.search(r"in sight|unlock|front door|stay with them", made.reply.lower())
         assert re.search(r"where they are|near them", made.reply)
+
+
+def test_a_helpers_no_is_about_the_one_they_worry_about(rooms: Composer) -> None:
+    for made in talk(rooms, "my friend wants to kill himself tonight", "no", "he isn't answering")[1:]:
+        assert not re.search(r"you're not safe|you aren't safe|myself|you might use|are you safe", made.reply.lower())
 
 
 def test_no_helper_is_asked_whether_they_hurt_themselves(rooms: Composer) -> None:
@@ -406,8 +431,9 @@ def test_who_waited_in_vain_is_shown_another_way_than_that_line(rooms: Composer)
     assert any(line in made.reply for line in cells("signal", "line_failed"))
 
 
-def test_no_numbers_please_in_the_first_message_gets_the_fewest_words_and_no_faith(rooms: Composer) -> None:
-    made = talk(rooms, "i want to die. no numbers please")[-1]
+@pytest.mark.parametrize("text", ["i want to die. no numbers please", "quiero morir, sin números por favor"])
+def test_no_numbers_in_the_first_message_gets_the_fewest_words_and_no_faith(rooms: Composer, text: str) -> None:
+    made = talk(rooms, text)[-1]
     lines = made.reply[made.reply.index("988") - 30 :]
     assert "741741" in lines
     assert not WORDS.offers_faith(made.reply)
