@@ -30,6 +30,7 @@ _KINDS = (
     ("abuse", "abuse"),
 )
 _OWN = frozenset({"direct_ideation", "indirect_ideation", "plan_or_means", "farewell", "self_harm", "act_under_way"})
+_THEIRS = "third_party_concern"
 # What SHIELD reads in a short answer; after "is it safe to write here?" it speaks of the one who does them harm.
 _MEANT_OTHERWISE = ("answer.no-", "answer.place-", "answer.now-")
 _NO_FAITH = frozenset({"declines_faith", "voices"})
@@ -100,7 +101,10 @@ def kind_of(assessment: Assessment, told: Told = NOTHING) -> str:
         return "none"
     categories = set(assessment.categories)
     hurt = "abuse" in categories or "abused_at_home" in assessment.signals
-    if "third_party_concern" in categories and not _own_danger(assessment):
+    guessed = all(found.probability is not None for found in assessment.findings if found.category == _THEIRS)
+    if hurt and guessed and not _names_own(assessment):
+        return "abuse"  # "no, he's in the next room" looks like worry about him to the learned stage
+    if _THEIRS in categories and not _own_danger(assessment):
         return "third_party"
     if hurt and not _names_own(assessment):
         return "abuse"

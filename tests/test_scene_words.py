@@ -185,6 +185,15 @@ def test_who_is_hurt_and_says_they_want_to_die_is_asked_about_that() -> None:
     assert kind_of(Assessment("high", ("indirect_ideation", "abuse"), bare)) == "abuse"
 
 
+def test_who_is_hurt_is_no_helper_of_the_one_who_hurts_them_whatever_a_model_guesses() -> None:
+    hurt = Finding("a.b", "abuse", "moderate", 0, 0, 1)
+    guess = Finding("learned.crisis", "third_party_concern", "imminent", 2, 0, 1, 0.95)
+    told_of = Finding("third.told", "third_party_concern", "imminent", 2, 0, 1)
+    categories = ("third_party_concern", "abuse")
+    assert kind_of(Assessment("imminent", categories, (hurt, guess))) == "abuse"
+    assert kind_of(Assessment("imminent", categories, (hurt, told_of))) == "third_party"
+
+
 @pytest.mark.parametrize(
     ("text", "no"),
     [
