@@ -119,8 +119,11 @@ class Detector:
 
         Read behind a crisis anything looks like one ("my friend is coming over"): where the talk stands at some level
         already, a message raises it by what it is read alone. A denial that no rule contradicts is believed, unless
-        the rest of the message is grave.
+        the rest of the message is grave. What a rule says the message is (`settles`) it is, unless the stage is certain.
         """
+        settled = reading.settled
+        if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
+            return replace(opinion, level=min(opinion.level, settled, key=rank), ordinary=False)
         denied = "denies" in reading.signals and not reading.findings
         if stage is None or opinion.level == "none" or (standing == "none" and not denied):
             return opinion

@@ -18,10 +18,15 @@ BEFORE = 6  # turns before the judged one that it sees
 CUT = 400  # characters of each of them
 WINDOW = 450  # characters of a long message that it reads at once: what is added must not dilute what was said
 WINDOWS = 4  # of a longer message than four windows, the first two and the last two are read
+SURE = 0.9  # who is not as sure of a crisis does not speak of minutes: "call 911" to somebody alone at home costs trust
 SHORT = 48  # characters
 SHORT_FOREIGN = 0.93
 """Of a message as short as this in another language than English it must be surer: three quarters of what it learned
 from is English, and "I don't want to live in this city" was a crisis to it in seven other languages."""
+FEW = 12
+"""Of a first message as short as this ("I'm done") it vouches for no plan and no hour; rules know such words."""
+LANGUAGES = ("ar", "de", "en", "es", "fr", "hi", "it", "pt", "ru", "tl", "uk", "zh")
+"""The languages of its training, each with a hundred lines or more."""
 CATEGORIES = (
     "direct_ideation",
     "indirect_ideation",
@@ -79,8 +84,13 @@ class LearnedStage:
     def opinion(self, turns: Sequence[Turn], number: int) -> Opinion:
         """What it thinks of turn `number` of the conversation: that of the gravest part of it. Any Unicode."""
         found = max(map(self._judged, windows(segments(turns, number))), key=lambda one: one.probability)
-        if found.level != "none" and found.probability < SHORT_FOREIGN and _short_foreign(turns[number].text):
+        text = turns[number].text
+        if found.level != "none" and found.probability < SHORT_FOREIGN and _short_foreign(text):
             return replace(found, level="none")
+        if _unlearned(text):
+            return replace(found, level="none", ordinary=False)
+        if number == 0 and len(text.strip()) < FEW:
+            return replace(found, level=min(found.level, "moderate", key=LEVELS.index))
         return found
 
     def _judged(self, read: Segments) -> Opinion:
@@ -92,7 +102,7 @@ class LearnedStage:
     def _level(self, scores: dict[str, float], crisis: float) -> Level:
         if crisis < self.limits.low:
             return "none"
-        for level in reversed(LEVELS[2:]):
+        for level in reversed(LEVELS[2:] if crisis >= SURE else LEVELS[2:-1]):
             if probability(scores[level]) >= getattr(self.limits, level):
                 return level
         return "low"
@@ -125,6 +135,11 @@ def _parts(text: str) -> Iterator[str]:
         yield text[:end]
         text = text[end:]
     yield text
+
+
+def _unlearned(text: str) -> bool:
+    """Whether it is written in a language of which the stage has read next to nothing: there it guesses."""
+    return identify(text) not in (*LANGUAGES, None)
 
 
 def _short_foreign(text: str) -> bool:

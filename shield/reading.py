@@ -13,6 +13,9 @@ its clause; `any` every finding in its clause; `third` as `clause`, and third-pe
 `reported` turns the first-person findings that follow it in its clause into worry about someone else; `doubt` marks
 those findings of its clause that it does not lower as `unsure`, which lets the learned stage contradict them; alone it
 lowers nothing. `third` doubts too.
+
+A rule tagged `settles` that covers half of a message or more says what the message is: the learned stage does not raise
+it above that rule's level.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +32,7 @@ _WINDOW = (
 )
 _THIRD = "third_party_concern"
 _UNSURE = "unsure"
+_SETTLES = "settles"
 _OWNED = frozenset({"cue.means"})
 _CLAUSE = frozenset({"clause", "third"})
 _DOUBTING = frozenset({"doubt", "third"})
@@ -56,6 +60,7 @@ class Reading:
     replies: frozenset[str] = frozenset()
     third_person_context: bool = False
     context: bool = False
+    settled: Level | None = None
 
     @property
     def level(self) -> Level:
@@ -80,6 +85,7 @@ def read(text: str, matcher: Matcher, *, story: bool = False) -> Reading:
         asks=tuple(_names(sorted(hits, key=lambda hit: hit.start), "ask.")),
         third_person_context=third,
         context=bool(contexts),
+        settled=_settled(hits, len(text)),
     )
 
 
@@ -87,6 +93,11 @@ def finding(found: Found, turn: int) -> Finding:
     """The public form of what was found."""
     unsure = _UNSURE in found.rule.tags
     return Finding(found.rule.id, found.category, found.level, turn, found.start, found.end, unsure=unsure)
+
+
+def _settled(hits: Iterable[Found], length: int) -> Level | None:
+    levels = [hit.level for hit in hits if _SETTLES in hit.rule.tags and 2 * (hit.end - hit.start) >= length]
+    return sorted(levels, key=rank)[-1] if levels else None
 
 
 def _hits(text: str, matcher: Matcher) -> Iterator[Found]:
