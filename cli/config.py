@@ -58,7 +58,7 @@ def _chain(chosen: Settings) -> Iterator[str]:
 @app.command("show", epilog=examples("crisis config show", "CRISIS_SERVER__PORT=9000 crisis config show"))
 def show(config: ConfigOption = None) -> None:
     """Print the settings in force as JSON. Secrets are never printed, only whether they are set."""
-    print(json.dumps(masked(settings(config).model_dump(mode="json")), indent=2))
+    print(json.dumps(masked(settings(config, strict=True).model_dump(mode="json")), indent=2))
 
 
 def masked(value: Any, name: str = "") -> Any:
