@@ -119,7 +119,7 @@ class Detector:
 
         Read behind a crisis anything looks like one ("my friend is coming over"): where the talk stands at some level
         already, a message raises it by what it is read alone. A denial that no rule contradicts is believed, unless
-        the rest of the message is grave. What a rule says the message is (`settles`) it is, unless the stage is certain.
+        the rest of the message is grave. What a rule says a message is (`settles`) it is, unless the stage is certain.
         """
         settled = reading.settled
         if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
