@@ -292,6 +292,11 @@ class Wording:
                 return choose(pool, variant, previous)
         return ""
 
+    def line_again(self, number: str, language: str, *, texts: bool) -> str:
+        """A line that was tried in vain, named as one way among others; `texts`: it can be written to as well."""
+        pool = self.tongue(language).pool("line_again", "texts" if texts else "calls")
+        return pool[0].replace("{number}", number) if pool else ""
+
     def says_ai(self, text: str, language: str = "en") -> bool:
         """Whether the text says that an AI writes it; every language is looked for, because a reply may mix them."""
         return recognise.says_ai(text)

@@ -110,7 +110,7 @@ class OwnWords:
         """The contacts that `said` does not give yet, worded for the level and the channel.
 
         Where somebody else is the danger, a wording that takes them to be it is passed over. Who has just
-        waited in vain on the main line is shown the other ways instead.
+        waited in vain on the main line is shown the other ways first.
         """
         variants = range(self.plan.variant, self.plan.variant + _WORDINGS_TRIED)
         texts = (self._lines(said, variant) for variant in variants)
@@ -121,9 +121,11 @@ class OwnWords:
 
     def _lines(self, said: str, variant: int) -> str:
         resources, mode = self.scene.resources, self.plan.resources
+        again = ""
         if self.told.line_failed and mode != "none":
+            again = self._main_again()
             resources, mode = _without_main(resources), "full"
-        return resource_text(
+        text = resource_text(
             resources,
             mode=mode,
             level=self.assessment.level,
@@ -134,6 +136,14 @@ class OwnWords:
             said=said,
             earlier=said_by_us(self.scene.turns),
         )
+        return f"{text} {again}".strip()
+
+    def _main_again(self) -> str:
+        """The main line once more, behind the others: it may be free by now (ruling 2: it is in every reply)."""
+        main = self.scene.resources.main
+        if main is None or not main.phone:
+            return ""
+        return self.wording.line_again(main.phone, self.scene.language, texts=main.sms == main.phone)
 
     def _answer(self) -> str:
         """One line that answers what the person told or asked of us; whoever asks to talk is answered by the body."""

@@ -432,11 +432,10 @@ def test_a_denial_by_name_is_kept(text: str) -> None:
     assert "suicide" in heard(text).answered
 
 
-def test_who_waited_in_vain_is_shown_another_way_than_that_line(rooms: Composer) -> None:
+def test_who_waited_in_vain_is_shown_other_ways_before_that_line(rooms: Composer) -> None:
     said = ("everyone would be better off without me", "i already called it. i was on hold 40 minutes")
     made = talk(rooms, *said)[-1]
-    assert "988" not in made.reply
-    assert "741741" in made.reply
+    assert 0 < made.reply.index("741741") < made.reply.index("988"), "in every reply, and here behind the others"
     assert any(line in made.reply for line in cells("signal", "line_failed"))
 
 
