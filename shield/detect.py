@@ -16,7 +16,11 @@ from textrules.rules import Rule, load_folder
 LEARNED_TURNS = 16  # how far back the learned stage looks: what is older has long been answered
 DOUBTFUL = ("learned.", "together.prepare-", "together.means-loss", "together.loss-finality", "together.calm-finality")
 TOO_SHORT = 16  # characters: of "done." the stage cannot be sure that it is ordinary, nor of anything as short
-OUTLIVES = 0.96  # an opinion of "imminent" as sure as this is not withdrawn by an ordinary message behind it
+OUTLIVES = (
+    0.96  # an opinion of "imminent" as sure as this is not withdrawn by an ordinary message behind it, no rule's is
+)
+_ORDINARY = (Turn("user", "Work was fine today."), Turn("assistant", "I'm glad to hear it. How are you?"))
+EVEN_SO = 0.4  # from here on a message behind ordinary words counts as a sign; twenty calm answers stay below 0.33
 LAST_TURN_SIGNALS = frozenset(
     {"declines_resources", "asks_resources", "denies", "affirms", "insults_bot", "asks_if_human"}
 ) | {"asks_privacy", "asks_hospital", "asks_line", "asks_blessing"}
@@ -118,8 +122,9 @@ class Detector:
         """The opinion as far as the message itself bears it out.
 
         Read behind a crisis anything looks like one ("my friend is coming over"): where the talk stands at some level
-        already, a message raises it by what it is read alone. A denial that no rule contradicts is believed, unless
-        the rest of the message is grave. What a rule says a message is (`settles`) it is, unless the stage is certain.
+        already, a message raises it only if it would be a sign behind ordinary words, too. A denial that no rule
+        contradicts is believed, unless the rest of the message is grave. What a rule says a message is (`settles`) it
+        is, unless the stage is certain.
         """
         settled = reading.settled
         if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
@@ -127,11 +132,11 @@ class Detector:
         denied = "denies" in reading.signals and not reading.findings
         if stage is None or opinion.level == "none" or (standing == "none" and not denied):
             return opinion
-        alone = stage.opinion((turn,), 0).level if standing != "none" else opinion.level
-        if denied and rank(alone) < rank("high"):
-            alone = "none"
-        most = max(standing, alone, key=rank) if standing != "none" else alone
-        return replace(opinion, level=min(opinion.level, most, key=rank))
+        if standing == "none":
+            return opinion if rank(opinion.level) >= rank("high") else replace(opinion, level="none")
+        if stage.opinion((*_ORDINARY, turn), len(_ORDINARY)).probability >= EVEN_SO:
+            return opinion
+        return replace(opinion, level=min(opinion.level, "none" if denied else standing, key=rank))
 
     def _weighed(self, turn: Turn, number: int, found: list[Finding], opinion: Opinion) -> list[Finding]:
         """The findings of one message once the learned stage has been heard.
@@ -179,7 +184,7 @@ def _clears(opinion: Opinion, turn: Turn) -> bool:
 
 
 def _outlives(one: Finding) -> bool:
-    return one.level == "imminent" and (one.probability or 0.0) >= OUTLIVES
+    return one.level == "imminent" and (one.probability is None or one.probability >= OUTLIVES)
 
 
 def _level(found: Iterable[Finding]) -> Level:

@@ -18,9 +18,10 @@ BEFORE = 6  # turns before the judged one that it sees
 CUT = 400  # characters of each of them
 WINDOW = 450  # characters of a long message that it reads at once: what is added must not dilute what was said
 WINDOWS = 4  # of a longer message than four windows, the first two and the last two are read
+CERTAIN = 0.96
 SURE = 0.9  # who is not as sure of a crisis does not speak of minutes: "call 911" to somebody alone at home costs trust
 SHORT = 48  # characters
-SHORT_FOREIGN = 0.93
+SHORT_FOREIGN = 0.9
 """Of a message as short as this in another language than English it must be surer: three quarters of what it learned
 from is English, and "I don't want to live in this city" was a crisis to it in seven other languages."""
 FEW = 12
@@ -88,7 +89,7 @@ class LearnedStage:
         if found.level != "none" and found.probability < SHORT_FOREIGN and _short_foreign(text):
             return replace(found, level="none")
         if _unlearned(text):
-            return replace(found, level="none", ordinary=False)
+            return replace(found, level=_guessed(found), ordinary=False)
         if number == 0 and len(text.strip()) < FEW:
             return replace(found, level=min(found.level, "moderate", key=LEVELS.index))
         return found
@@ -135,6 +136,13 @@ def _parts(text: str) -> Iterator[str]:
         yield text[:end]
         text = text[end:]
     yield text
+
+
+def _guessed(found: Opinion) -> Level:
+    """What is believed of a guess about a language it never learned."""
+    if found.probability >= CERTAIN:
+        return found.level
+    return min(found.level, "moderate", key=LEVELS.index) if found.probability >= SURE else "none"
 
 
 def _unlearned(text: str) -> bool:

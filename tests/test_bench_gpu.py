@@ -19,7 +19,7 @@ CATALOGUE = Catalogue.load()
 GIB = 2**30
 TINY = Shape.from_table(
     {"architecture": "qwen2", "layers": 2, "width": 256, "heads": 4, "kv_heads": 2, "head_size": 64,
-     "feed_forward": 512, "vocabulary": 1500},
+     "feed_forward": 512, "vocabulary": 9000},
     context_trained=4096,
 )  # fmt: skip
 CARD = ModelCard(
@@ -49,6 +49,7 @@ def test_our_worker_is_measured_and_nothing_stays() -> None:
 @needs_server
 def test_the_server_is_measured_with_as_many_conversations_as_fit() -> None:
     row = gpu.measure(CARD, wish(binary=BINARY))[-1]
+    assert "failed" not in row, row["failed"]
     assert (row["engine"], row["parallel"]) == ("llama_server", 2)
     assert set(row["tokens_per_s"]) == {"1", "2"}
     lines = gpu.table([row]).splitlines()
