@@ -1,6 +1,6 @@
 """Training that goes on from weights that ship: the packed int8 layers read back as what is trained."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,19 @@ def onward_from(
     names = [f"layers.{number}.{part}.weight" for number in layers[fixed:] for part in _PARTS]
     _taken(made, onnx.load(folder / "encoder.onnx"), [*names, *(["head.weight"] if head else [])])
     return made
+
+
+def copies(made: network.Network) -> dict[str, torch.Tensor]:
+    """What is trained of it, as it is now."""
+    return {name: part.detach().clone() for name, part in made.named_parameters() if part.requires_grad}
+
+
+def half_way(made: network.Network, before: Mapping[str, torch.Tensor]) -> None:
+    """Takes the mean of the weights and those that were."""
+    with torch.no_grad():
+        for name, part in made.named_parameters():
+            if name in before:
+                part.lerp_(before[name], 0.5)
 
 
 def _taken(made: network.Network, packed: onnx.ModelProto, products: Sequence[str]) -> None:
