@@ -20,14 +20,27 @@ _NOT_DONE = re.compile(
     r"(?:took|taken|take|swallow\w*|drank|drunk|cut|bleeding|overdosed|tom\w+|trag\w+|beb\w+|sangr\w+|on the \w+)"
 )
 
+# What somebody else took is nothing that the writer swallowed.
+_BY_ANOTHER = re.compile(
+    rf"\b(?:(?:he|she|they|{recognise.PEOPLE}|ex|cops?|police|officers?|landlord|nurse|doctor|someone|somebody|who)"
+    r" (?:just |already |has |have |had |then |finally )*|(?:came|walked|showed|got) (?:\w+ ){0,2}and )"
+    r"(?:took|taken|swallowed|downed|drank|ate|overdosed|oded)\b"
+)
+# It, them, everything: said by the writer of themselves, and of nothing that is held, climbed or loaded.
+_SWALLOWED_IT = re.compile(
+    r"(?:^|[.,;!?…] ?|\b(?:i|ive|have|just|already|yes|yeah|yep|ok|okay|i (?:(?!he |she |they |my )\w+ ){1,5}and) )"
+    r"(?:just |already |finally )?(?:took|taken|swallowed|drank|downed) "
+    r"(?:it|them|em|all of (?:it|them)|everything|something)\b"
+    r"(?! (?:all )?(?:out|from|off|to|down|apart|back|away|up|over|home|outside|hard|badly|well|personally|seriously|"
+    r"for granted|as|slow|easy|wrong|with me|and (?:put|gave|hid|threw|locked|left))\b)"
+)
+
 # In this order: what is already in the body comes before where the person stands.
 _ACTS = (
     (
         "swallowed",
         recognise.any_of(
-            rf"(?:took|taken|swallowed|downed|ingested|ate) (?:\w+ ){{0,6}}{TOOK}",
-            r"(?:took|taken|swallowed|drank|downed) (?:it|them|em|all of (?:it|them)|everything|something)"
-            r"(?! (?:out|from|off|to|down from|apart))",
+            rf"(?:took|taken|swallowed|downed|ingested|ate) (?:\w+ ){{0,6}}{TOOK}(?! (?:away|back|from me|off me))",
             r"(?:i|ive|have) (?:just |already )?drank (?:\w+ ){0,4}(?:bottle|all|bleach|poison|whole)",
             r"(?:ive |i |just )?(?:overdosed|oded|od d)",
             rf"(?:tome|trague|bebi|tomado|tragado|bebido) (?:\w+ ){{0,4}}{_TOOK_ES}",
@@ -69,6 +82,10 @@ _ACTS = (
         ),
     ),
 )  # fmt: skip
+_HELD = recognise.any_of(
+    r"(?:hand)?guns?|rifle|pistol|shotgun|revolver|kni(?:fe|ves)|blades?|razors?|rope|noose|loaded",
+    r"pistola|arma|escopeta|cuchillo|navaja|cuerda|soga|cargada",
+)
 _AWAY = recognise.any_of(
     r"i (?:moved|got (?:down|off|away|up)|stepped (?:back|away|down)|walked away|came (?:down|inside|back)|"
     r"put it (?:down|away))",
@@ -76,6 +93,66 @@ _AWAY = recognise.any_of(
     r"locked (?:it|them)",
     r"ya me (?:quite|aleje|baje|movi|aparte)|me (?:baje|aleje|aparte) (?:de|ya)|estoy adentro|(?:lo|la|"
     r"las) (?:guarde|deje|solte|entregue)",
+)
+_KEEPER = (
+    rf"(?:{recognise.PEOPLE}|ex|fiance|landlord|pastor|sponsor|therapist|doctor|pharmacist|teacher|coach|boss|cops?|"
+    r"police|family|parents|he|she|they)"
+)
+_OTHERS = r"(?:the |my |his |her |our |a )?(?:\w+ ){0,2}"
+# Means that are out of the writer's hands: with another person, locked in, or gone.
+_STOWED = recognise.any_of(
+    rf"{_KEEPER} (?:has|have|is keeping|are keeping|is holding|keeps) (?:it|them)(?: now)?(?! (?:to|on|in|loaded|out|"
+    rf"all)\b)",
+    rf"{_KEEPER} took (?:it|them)(?: away| from me)?(?: now)?(?= ?(?:[.,;!?]|$))",
+    r"(?:i|ive) (?:just |already )?(?:gave|given|handed|dropped|brought|took) (?:it|them|the \w+|my \w+)(?: off| "
+    r"over)? "
+    rf"(?:to|with|at) {_OTHERS}(?:{_KEEPER}|neighbou?rs?|station|pharmacy)",
+    rf"(?:i|ive) (?:just |already )?gave {_OTHERS}{_KEEPER} (?:it|them|the \w+|my \w+)",
+    r"(?:i|ive) (?:just |already )?(?:put|locked|left) (?:it|them|the \w+)(?: away| up)? (?:in|inside|at|with) "
+    r"(?:\w+ ){1,3}(?:safe|house|place|garage|trunk|locker|lockbox|car|mom|dad|wife|husband|neighbou?rs?)",
+    r"(?:i|ive) (?:just |already )?(?:threw|thrown|tossed|dumped|flushed|poured|got rid of) (?:it|them|the \w+|my \w+|"
+    r"all of (?:it|them))(?! up)",
+    r"(?:la|lo|las|los) (?:guarde|deje) (?:con|en casa de) (?:\w+ )?\w+|se (?:la|lo|las|los) (?:di|entregue|deje|"
+    r"lleve) a",
+    r"(?:la|lo|las|los) (?:tire|eche|bote) (?:a|en|por|al) (?:el |la )?\w+|(?:las|los|la|lo) (?:tiene|guarda) mi \w+|"
+    r"mi \w+ (?:ya )?(?:la|lo|las|los) (?:tiene|guarda|guardo)",
+)
+_GOT_BACK = recognise.any_of(
+    r"(?:got|took|have|get|bought|found) (?:it|them|another|more|the \w+) (?:back|again)|(?:i|ive) (?:still "
+    r")?(?:have|got) "
+    r"(?:it|them|another|more|(?:a|the|my) (?:\w+ )?(?:gun|rifle|pistol|knife|rope|blade|pills))|in my hands?",
+    r"(?:la|lo|las|los) (?:recupere|tengo)|(?:todavia|aun) (?:la|lo|las|los) tengo|en la mano",
+)
+_PERSON_EN = (
+    r"(?:(?:my|our|a|the) (?:best |little |big |older |younger |\w+ )?)?"
+    rf"(?:{recognise.PEOPLE}|mommy|daddy|fiance|bf|gf|pastor|sponsor|nurse|family|parents|someone|somebody)s?"
+)
+_CAME = recognise.any_of(
+    rf"{_PERSON_EN} (?:is|are|just|has|have|s)? ?(?:just )?(?:here|home|sitting (?:here )?with me|sitting here|"
+    rf"staying with me|"
+    r"with me|beside me|next to me|got home|got here|came home|came over|came in|walked in|arrived|holding me|"
+    r"holding my hand)",
+    r"(?:mi|mis|una?|la|el) (?:mejor )?\w+ (?:ya )?(?:esta aqui|esta conmigo|acaba de llegar|(?:ya )?llego|vino|"
+    r"estan aqui|"
+    r"esta a mi lado|se quedo conmigo)",
+    r"(?:mama|papa) (?:ya )?(?:esta aqui|esta conmigo|acaba de llegar|llego)|(?:ya )?llego mi \w+",
+)
+_CAME_NOT = re.compile(
+    r"\b(?:not|isnt|arent|no one|nobody|if|until|before|when|wish|scared|afraid|hits?|hurts?|dead|never|no|nadie|si|"
+    r"cuando|antes|wont|dont|doesnt)\b(?!,)"
+)
+_NEAR_BY = recognise.any_of(
+    r"(?:hes|shes|theyre|he is|she is|they are) (?:\w+ ){0,2}(?:here|home|downstairs|upstairs|outside|asleep|near|"
+    r"close|"
+    r"next door|in (?:the|his|her|my|their) (?:\w+ )?(?:room|kitchen|house|bedroom|bathroom|garage|hall|hallway|yard|"
+    r"basement|living room|shower))",
+    r"(?:esta|estan|anda) (?:\w+ )?(?:aqui|cerca|en (?:la |el |su )?(?:casa|sala|cocina|cuarto|recamara|habitacion|"
+    r"bano|"
+    r"patio|otro cuarto)|al lado|abajo|arriba|dormid[oa])",
+)
+_AWAY_FROM_HERE = re.compile(r"\b(?:not|isnt|arent|no esta|no estan|left|gone|se fue)\b")
+_UNDONE_STOWED = re.compile(
+    r"\b(?:not|didnt|havent|wont|should i|if i|could|but (?:i|he|she|they) (?:still|have|got|gave)|back)\b"
 )
 _LEAVABLE = frozenset({"place", "means", "air"})
 
@@ -88,8 +165,14 @@ _EMERGENCY = (
 _TEAM = r"(?:the |an? )?(?:ambulance|police|cops|paramedics|medics|ems|emts?|firefighters|help|officers?)"
 _TEAM_ES = r"(?:la |los |las |una )?(?:ambulancia|policia|paramedicos|bomberos|ayuda)"
 _CALLED = recognise.any_of(
-    rf"(?:i|ive|we|weve|he|she|they|someone|somebody|my \w+|\w+) (?:just |already |have |has |finally ){{0,3}}"
-    rf"(?:called|phoned|rang|rung|dialed|dialled) {_EMERGENCY}",
+    rf"(?:called|phoned|rang|rung|dialed|dialled|texted) {_EMERGENCY}",
+    rf"(?:{_NUMBER}|help) (?:is|are|s) (?:already )?(?:coming|on (?:its|the|their) way|en route|sending \w+)",
+    rf"(?:{_TEAM}|{_NUMBER}) (?:is |are )?(?:already )?(?:otw|almost here|\d+ min\w* (?:out|away))",
+    rf"(?:{_NUMBER}|poison control|dispatch|(?:the )?operator|they) (?:say|says|said|told me) (?:theyre|they are|its|"
+    rf"the \w+ is|"
+    r"an? \w+ is|someone is|help is) (?:\w+ ){0,3}(?:out|away|coming|way|otw|min\w*)",
+    rf"(?:{_NUMBER}|poison control|dispatch|(?:the )?operator|they|theyre) (?:is |are )?(?:already )?sending (?:\w+ )?"
+    r"(?:ambulance|help|paramedics|police|cops|ems|someone|somebody)",
     rf"{_TEAM} (?:is|are|s)? ?(?:already )?(?:coming|on (?:its|the|their) way|en route)",
     rf"on (?:the )?(?:phone|line) with (?:{_EMERGENCY}|them|the operator|dispatch)",
     r"i(?:ve)? (?:just |already )?called(?: already| now)? (?:and )?(?:theyre|they are) coming",
@@ -113,8 +196,32 @@ _ARRIVED = recognise.any_of(
     rf"{_TEAM_ES} (?:ya )?(?:llego|llegaron|esta aqui|estan aqui)",
 )
 _THEY_CAME = re.compile(
-    r"(?:ok |okay |yes ){0,2}(?:theyre|they are|they) (?:just )?(?:here|arrived|got here|inside)(?: now)?|"
-    r"ya (?:llegaron|estan aqui)"
+    r"(?:ok |okay |yes ){0,2}(?:theyre|they are|they) (?:just )?(?:(?:right )?here|arrived|got here|inside|"
+    r"(?:(?:right )?here )?with (?:me|us))(?: now)?|ya (?:llegaron|estan aqui)(?: conmigo)?"
+)
+_IN_CARE = recognise.any_of(
+    r"(?:im|i am|were|we are) (?:now |already |finally |here |sitting |still |just got ){0,2}(?:at|in|to) (?:the |"
+    r"an? )?"
+    r"(?:er|emergency room|emergency department|a&e|hospital)(?= ?(?:[.,;!?]|$)| (?:now|with|and|but|waiting|"
+    r"already)\b)",
+    r"(?:ya )?(?:estoy|estamos) (?:ya |ahora )?(?:en|aqui en) (?:urgencias|emergencias|el hospital|la sala de "
+    r"(?:urgencias|"
+    r"emergencias))",
+)
+_TO_CARE = recognise.any_of(
+    r"(?:driving|taking|bringing|rushing) (?:me|us) to (?:the |an? )?(?:\w+ )?(?:hospital|er|emergency room|"
+    r"emergency|a&e)",
+    r"on (?:my|our|the) way to (?:the |an? )?(?:hospital|er|emergency room|a&e)",
+    r"me (?:lleva|llevan|esta llevando|estan llevando) (?:a|al) (?:el )?(?:hospital|urgencias|emergencias)",
+    r"(?:voy|vamos) (?:ya )?(?:de )?(?:camino )?(?:a|al) (?:hospital|urgencias|emergencias)",
+)
+_NOT_IN_CARE = re.compile(
+    r"\b(?:if|should|would|nobody|no one|never|refuse\w*|stop|dont|wont|threaten\w*|last (?:week|month|year|time)|work|"
+    r"nadie|si me|no me|no voy|sent me home|discharged|left the|back home)\b|\bno quiero ir"
+)
+_LEFT_CARE = re.compile(
+    r"\b(?:sent me home|discharged|let me (?:go|out)|(?:left|leaving) (?:the )?(?:er|hospital)|back home|im home|"
+    r"turned (?:around|back)|me dieron de alta|ya estoy en casa|me fui)\b"
 )
 _FOUND = recognise.any_of(
     r"(?:found|got|reached|heard from) (?:him|her|them)",
@@ -246,9 +353,13 @@ _IS_SUICIDAL = re.compile(r"(?:^|\b(?:yes|yeah|maybe) )(?:i think )?(?:im|i am) 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What was told. act: swallowed, wound, air, place, means, away, or "".
+    """What was told. act: swallowed, wound, air, place, means, away, put_away, or "".
 
-    report: called, arrived, found, breathing, since_called.
+    report: called, arrived, on_way (to a hospital), found, breathing, since_called.
+
+    harmed: they said that something is in their body or bleeding. stowed: the means are out of their hands. someone:
+    they just said that a person is beside them. near_by: whoever they speak of is in the house. outside: they are
+    where there is no door to unlock.
 
     of_another: every message speaks of somebody else. far: that person is out of reach. wish: talk, bad_day,
     distraction. line_failed: a crisis line was tried and nobody was reached. young: they said an age under eighteen.
@@ -265,6 +376,11 @@ class Told:
     young: bool = False
     intrusive: bool = False
     no_numbers: bool = False
+    harmed: bool = False
+    stowed: bool = False
+    someone: bool = False
+    near_by: bool = False
+    outside: bool = False
     answered: frozenset[str] = frozenset()
 
 
@@ -286,6 +402,11 @@ def read(turns: Sequence[tuple[str, str]]) -> Told:
         no_numbers=_NO_NUMBERS.search(texts[-1]) is not None,
         intrusive=any(_BABY.search(text) and _PICTURES.search(text) for text in texts),
         line_failed=bool(_TRIED.search(texts[-1]) and _UNHEARD.search(texts[-1])),
+        harmed=any(_act_in(text) in ("swallowed", "wound") for text in texts),
+        stowed=_stowed(texts),
+        someone=_CAME.search(texts[-1]) is not None and not _CAME_NOT.search(texts[-1]),
+        near_by=any(_NEAR_BY.search(text) and not _AWAY_FROM_HERE.search(text) for text in texts),
+        outside=any(_act_in(text) in ("place", "air") for text in texts),
         answered=_answered(turns),
     )
 
@@ -298,20 +419,42 @@ def is_young(texts: Sequence[str]) -> bool:
 def _act(texts: Sequence[str]) -> str:
     left = False
     for text in reversed(texts):
-        done = _NOT_DONE.sub(" ", text)
-        found = next((name for name, pattern in _ACTS if pattern.search(done)), "")
+        found = _act_in(text)
         left = left or bool(_AWAY.search(text))
+        if found == "means" and _stowed(texts):
+            return "put_away"
         if found:
             return "away" if left and found in _LEAVABLE else found
     return ""
+
+
+def _act_in(text: str) -> str:
+    done = _BY_ANOTHER.sub(" ", _NOT_DONE.sub(" ", text))
+    found = next((name for name, pattern in _ACTS if pattern.search(done)), "")
+    if found in ("", "means") and _SWALLOWED_IT.search(done) and not _HELD.search(text):
+        return "swallowed"
+    return found
+
+
+def _stowed(texts: Sequence[str]) -> bool:
+    """Whether the means were last said to be out of their hands."""
+    for text in reversed(texts):
+        if _STOWED.search(text):
+            return not _UNDONE_STOWED.search(text)
+        if _GOT_BACK.search(text):
+            return False
+    return False
 
 
 def _report(texts: Sequence[str]) -> str:
     called = any(map(_has_called, texts[:-1]))
     last = texts[-1]
     parts = _parts(last)
-    if _ARRIVED.search(last) or (called and any(map(_THEY_CAME.fullmatch, parts))):
+    if _ARRIVED.search(last) or ((called or _has_called(last)) and any(map(_THEY_CAME.fullmatch, parts))):
         return "arrived"
+    care = _care(texts)
+    if care and (care == "arrived" or not _has_called(last)):
+        return care
     if _FOUND.search(last) and not _LOST.search(last):
         return "found"
     if _has_called(last):
@@ -319,6 +462,17 @@ def _report(texts: Sequence[str]) -> str:
     if _BREATHING.search(last) and not _LOST.search(last):
         return "breathing"
     return "since_called" if called else ""
+
+
+def _care(texts: Sequence[str]) -> str:
+    """Whether they are at a hospital, or on their way to one."""
+    for text in reversed(texts):
+        if _LEFT_CARE.search(text):
+            return ""
+        for name, pattern in (("arrived", _IN_CARE), ("on_way", _TO_CARE)):
+            if pattern.search(text) and not _NOT_IN_CARE.search(text):
+                return name
+    return ""
 
 
 def _has_called(text: str) -> bool:

@@ -1,11 +1,14 @@
 """The parts of a reply that we write ourselves, put together for one plan: opening, body without a model, ending."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
-from prompts.told import NOTHING, Told
-from prompts.wording import Wording
+from prompts import recognise
+from prompts.told import NOTHING, Told, read
+from prompts.wording import Tongue, Wording, choose
 from safety_filter.completion import resource_text
 from safety_filter.helplines import Resources
 from serving.draft import glue
@@ -21,7 +24,15 @@ SMS_CHARACTERS = 320
 """What a whole reply may take as a text message: two parts of one."""
 
 
-@dataclass(frozen=True, slots=True)
+# Who is spoken to as the one in danger from their own act: a person beside them is good news.
+_OWN_ACT = frozenset({"direct", "despair", "self_harm", "farewell", "method_seeking", "act_under_way", "unknown"})
+_THINNED = ("next_question", "step", "scene", "static", "follow", "sms", "later")
+_DOOR = re.compile(r"\bunlock|open (?:your|the front) door|\bcerrojo|abre la puerta|deja abierto|puerta abierta", re.I)
+_NEAR = re.compile(r"hurts you near|hace daño está cerca", re.I)
+_ROOM = re.compile(r"in the room with you|estar contigo en la habitación", re.I)
+
+
+@dataclass(frozen=True)
 class OwnWords:
     """Our words for one reply."""
 
@@ -35,13 +46,39 @@ class OwnWords:
     @property
     def cell(self) -> str:
         """The cell of words for what the person told, for whoever speaks without a model."""
-        return self.wording.scene_of(
+        cell = self._words.scene_of(
             self.told,
             level=self.assessment.level,
             kind=self.plan.kind,
             language=self.scene.language,
             first=self.channel != "sms" and not said_by_us(self.scene.turns),
         )
+        outside = f"{cell}_outside" if self.told.outside else ""
+        return outside if outside in self._words.tongue(self.scene.language).tables.get("scene", {}) else cell
+
+    @cached_property
+    def _words(self) -> Wording:
+        """The wording without what this person's messages answered already."""
+        own = self.plan.kind in _OWN_ACT
+        topics = {"done"} if own and self.told.harmed else set()
+        topics |= {"means"} if own and (self.told.stowed or self.told.someone) else set()
+        patterns = [_DOOR] if own and (self.told.outside or self.told.report in ("on_way", "arrived")) else []
+        patterns += [_NEAR] if self.plan.kind == "abuse" and self.told.near_by else []
+        patterns += [_ROOM] if own and self.told.someone else []
+        if not topics and not patterns:
+            return self.wording
+
+        def settled(line: str) -> bool:
+            return bool(recognise.questions_asked(line) & topics) or any(one.search(line) for one in patterns)
+
+        tongue = self.wording.tongue(self.scene.language)
+        tables = {
+            **tongue.tables,
+            **{name: _thinned(tongue.tables[name], settled) for name in _THINNED if name in tongue.tables},
+        }
+        if self.told.report == "on_way":
+            tables["step"] = {}
+        return Wording({**self.wording.tongues, tongue.code: Tongue(tongue.code, tables)})
 
     @property
     def _heard_first(self) -> bool:
@@ -70,7 +107,7 @@ class OwnWords:
                 language=self.scene.language,
                 variant=self.plan.variant,
             )
-        return self.wording.static_reply(
+        return self._words.static_reply(
             level=self.assessment.level,
             kind=self.plan.kind,
             language=self.scene.language,
@@ -149,7 +186,7 @@ class OwnWords:
         """One line that answers what the person told or asked of us; whoever asks to talk is answered by the body."""
         if self.assessment.level == "none" and self.told.wish:
             return ""
-        return self.wording.signal_line(
+        line = self._words.signal_line(
             self.assessment.signals,
             language=self.scene.language,
             variant=self.plan.variant,
@@ -159,12 +196,22 @@ class OwnWords:
             said=self.scene.user,
             told=self.told,
         )
+        return line or self._good_news()
+
+    def _good_news(self) -> str:
+        """A line on what they just changed: somebody is beside them, or the means are out of their hands."""
+        if self.plan.kind not in _OWN_ACT or self.assessment.level == "none" or self.told.report:
+            return ""
+        now = read([("user", self.scene.user)])
+        cell = "someone_here" if now.someone else "put_away" if now.stowed else ""
+        pool = self.wording.tongue(self.scene.language).pool("signal", cell) if cell else ()
+        return choose(pool, self.plan.variant, said_by_us(self.scene.turns))
 
     def _hearing(self, answer: str) -> str:
         """A line of having heard, and the safety question; on a later turn the line that answers is enough."""
         if answer and not self.plan.ask_safety and self.assessment.level != "imminent":
             return ""
-        return self.wording.opening(
+        return self._words.opening(
             level=self.assessment.level,
             kind=self.plan.kind,
             categories=self._vouched(),
@@ -187,7 +234,7 @@ class OwnWords:
     def _next_question(self) -> str:
         if not self.plan.ask_next or self.told.report or self.told.line_failed or self.told.wish:
             return ""
-        return self.wording.next_question(
+        return self._words.next_question(
             level=self.assessment.level,
             kind=self.plan.kind,
             language=self.scene.language,
@@ -201,3 +248,12 @@ def _without_main(resources: Resources) -> Resources:
     """The resources without the lines of the main number: others by text, and the directory."""
     tried = resources.main.phone if resources.main else None
     return replace(resources, lines=tuple(line for line in resources.lines if not tried or line.phone != tried))
+
+
+def _thinned(node: Any, settled: Callable[[str], bool]) -> Any:
+    """The lines that are still to be said; where none would be left, all of them."""
+    if isinstance(node, Mapping):
+        return {name: _thinned(child, settled) for name, child in node.items()}
+    if not isinstance(node, list):
+        return node
+    return [line for line in node if not settled(line)] or node

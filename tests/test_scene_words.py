@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 
@@ -36,7 +37,7 @@ def rooms() -> Composer:
 
 
 def talk(
-    rooms: Composer, *said: str, language: str | None = None, channel: str = "chat", model: str = ""
+    rooms: Composer, *said: str, language: str | None = None, channel: Literal["chat", "sms"] = "chat", model: str = ""
 ) -> list[Answer]:
     """Our replies to these messages, one after the other."""
     static = StaticBackend(rooms.wording)
@@ -494,3 +495,148 @@ def test_both_languages_have_every_scene_three_times(section: str) -> None:
     assert set(english) == set(spanish)
     for table in (english, spanish):
         assert min(map(len, table.values())) >= 3
+
+
+# ---- what was told and must not be missed ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("i had the gun in my hand and my wife took it", "means"),
+        ("im on the ledge. my ex took everything", "place"),
+        ("i have the rope up. my brother took it down once already", "means"),
+        ("im on the tracks, he took it all", "place"),
+        ("im on the bridge. i took everything with me", "place"),
+        ("i took it back", ""),
+        ("my wife came and took my pills", "means"),
+        ("took them", "swallowed"),
+        ("yes. took it all", "swallowed"),
+        ("i opened the bottle and took it", "swallowed"),
+        ("ive already taken everything", "swallowed"),
+    ],
+)
+def test_only_what_the_writer_took_is_swallowed(text: str, act: str) -> None:
+    found = heard(text).act
+    assert (found == act) or (act == "means" and found == "put_away")
+
+
+@pytest.mark.parametrize(
+    ("said", "report"),
+    [
+        (["called 911"], "called"),
+        (["yes. called 911"], "called"),
+        (["called 911 already. ambulance otw"], "called"),
+        (["911 is on the way"], "called"),
+        (["911 is coming"], "called"),
+        (["911 says theyre 4 minutes out"], "called"),
+        (["poison control is sending an ambulance"], "called"),
+        (["i called 911", "they're with me now"], "arrived"),
+        (["called 911", "they're here with me"], "arrived"),
+        (["called 911", "they're here"], "arrived"),
+        (["im at the er now"], "arrived"),
+        (["im at the er now", "ok"], "arrived"),
+        (["im at the er now", "they sent me home"], ""),
+        (["estoy en urgencias"], "arrived"),
+        (["my mom is driving me to the hospital"], "on_way"),
+        (["nobody is driving me to the hospital"], ""),
+        (["never called 911"], ""),
+    ],
+)
+def test_a_call_or_care_is_heard_in_few_words(said: list[str], report: str) -> None:
+    assert heard(*said).report == report
+
+
+@pytest.mark.parametrize(
+    "report", ["called 911 already. ambulance otw", "im at the er now", "my mom is driving me to the hospital"]
+)
+def test_whose_call_is_made_is_not_told_to_call(rooms: Composer, report: str) -> None:
+    last = talk(rooms, "i took all my pills, im going to die tonight", report)[-1]
+    assert not re.search(r"call 911 (?:now|first|right)|please call|^call 911", last.reply, re.IGNORECASE)
+    if "911" not in report:
+        assert "nlock" not in last.reply
+
+
+@pytest.mark.parametrize("place", ["im on the tracks and im going to do it", "im on the bridge im going to jump now"])
+def test_there_is_no_door_to_unlock_on_a_bridge(rooms: Composer, place: str) -> None:
+    for made in talk(rooms, place, "I called 911", "ok", "im still here")[1:]:
+        assert not re.search(r"nlock|door open", made.reply)
+
+
+def test_who_told_what_they_took_is_not_asked_whether_they_did_something(rooms: Composer) -> None:
+    for made in talk(rooms, "i want to die goodbye", "i took all the pills", "no", "my stomach hurts"):
+        if made.assessment.level == "imminent":
+            assert "done" not in recognise.questions_asked(made.reply)
+
+
+AWAY = [
+    "ok I put it in my neighbor's safe", "my wife has it now", "ok my roommate has them now",
+    "i threw it in the dumpster", "i poured them down the sink", "la guardé con mi compadre", "se las di a mi mamá",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", AWAY)
+def test_means_put_away_are_heard(rooms: Composer, text: str) -> None:
+    assert heard(text).stowed
+    spanish = text[0] in "ls"
+    language = "es" if spanish else "en"
+    first = "quiero matarme, tengo la pistola en casa" if spanish else "i want to kill myself, i have a gun at home"
+    for made in talk(rooms, first, text, "ok", language=language)[1:]:
+        assert "means" not in recognise.questions_asked(made.reply)
+
+
+@pytest.mark.parametrize("text", ["should i put it in my neighbor's safe", "my wife has it in for me"])
+def test_means_not_yet_away_are_not_taken_for_it(text: str) -> None:
+    assert not heard(text).stowed
+
+
+def test_means_taken_back_are_not_away() -> None:
+    assert not heard("my wife has it now", "i got it back").stowed
+
+
+@pytest.mark.parametrize("text", ["mom is here", "my best friend is sitting with me", "my husband just got home"])
+def test_a_person_who_came_is_welcome(rooms: Composer, text: str) -> None:
+    last = talk(rooms, "i want to kill myself and i have the pills here", text)[-1]
+    assert any(line in last.reply for line in cells("signal", "someone_here"))
+    assert "means" not in recognise.questions_asked(last.reply)
+
+
+@pytest.mark.parametrize("text", ["no one is here", "if mom is here i cant", "my mom is dead", "my dad hits me"])
+def test_no_person_is_made_up(text: str) -> None:
+    assert not heard(text).someone
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [
+        (("my dad beats me. im 13", "yes hes right here in the next room", "idk"), "en"),
+        (("my mom hits me. im 12", "she's in the kitchen", "idk"), "en"),
+        (("mi papá me pega. tengo 12", "sí, está aquí en la casa", "no sé"), "es"),
+    ],
+)
+def test_who_said_that_they_are_near_is_not_asked_whether_they_are(
+    rooms: Composer, said: tuple[str, ...], language: str
+) -> None:
+    assert heard(said[1]).near_by
+    for made in talk(rooms, *said, language=language)[1:]:
+        assert not re.search(r"hurts you near|hace daño está cerca", made.reply)
+
+
+@pytest.mark.parametrize(
+    ("text", "signal"),
+    [
+        ("if i tell the 988 lady that, will cops come to my house?", "asks_line"),
+        ("will cops come to my house if i call?", "asks_line"),
+        ("¿van a mandar a la policía si llamo?", "asks_line"),
+        ("si llamo al 988, ¿llega la policía a mi casa?", "asks_line"),
+        ("what do they even say if i call that number", "asks_line"),
+        ("would the hospital keep me?", "asks_hospital"),
+        ("if i go to the ER do they keep me?", "asks_hospital"),
+        ("¿me van a dejar internada?", "asks_hospital"),
+        ("is it ok to stop fighting? say yes", "asks_blessing"),
+        ("will the police come to my door", "asks_privacy"),
+    ],
+)
+def test_what_is_asked_of_a_line_or_a_hospital_is_told_apart(rooms: Composer, text: str, signal: str) -> None:
+    found = talk(rooms, text)[-1].assessment.signals
+    assert found & {"asks_line", "asks_hospital", "asks_blessing", "asks_privacy"} == {signal}
