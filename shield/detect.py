@@ -20,7 +20,7 @@ OUTLIVES = (
     0.96  # an opinion of "imminent" as sure as this is not withdrawn by an ordinary message behind it, no rule's is
 )
 _ORDINARY = (Turn("user", "Work was fine today."), Turn("assistant", "I'm glad to hear it. How are you?"))
-EVEN_SO = 0.4  # from here on a message behind ordinary words counts as a sign; twenty calm answers stay below 0.33
+EVEN_SO = 0.5  # a message that is likelier a sign than not, behind ordinary words, is one behind grave words, too
 LAST_TURN_SIGNALS = frozenset(
     {"declines_resources", "asks_resources", "denies", "affirms", "insults_bot", "asks_if_human"}
 ) | {"asks_privacy", "asks_hospital", "asks_line", "asks_blessing"}
