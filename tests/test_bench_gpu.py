@@ -38,7 +38,7 @@ def test_our_worker_is_measured_and_nothing_stays() -> None:
     assert "failed" not in row
     assert (row["engine"], row["context"], row["parallel"]) == ("llama_cpp", 4096, 1)
     assert 0 < row["cached_first_token_s"]["median"] < row["first_token_s"]["median"]
-    assert row["full_response_s"]["median"] > row["cached_first_token_s"]["median"]
+    assert row["full_response_s"]["median"] >= row["cached_first_token_s"]["median"]  # in milliseconds both may be 11
     assert row["tokens_per_s"]["1"]["median"] > 0
     assert row["peak_bytes"] > row["planned_bytes"] / 2
     assert row["fits"]
