@@ -73,9 +73,7 @@ def train(out: Path, trunk: Path, *, epochs: int, threads: int) -> None:
     for part, how in ((lines, plan), ([*develop, *talks, *some], second)):
         for number, loss in enumerate(fit(made, tokenizer, [line.example for line in part], how), 1):
             print(f"{len(part)} lines, epoch {number} of {how.epochs}: loss {loss:.4f}", flush=True)
-    counted = Counter(line.language for line in (*lines, *develop))
-    facts = {"lines": {"all": len(lines) + len(develop), **dict(sorted(counted.items()))}, "layers": list(LAYERS)}
-    packing.pack(made, tokenizer, out, outputs=OUTPUTS, facts=facts, trunk=trunk, lower=FIXED, makes_trunk=True)
+    _pack(made, tokenizer, out, trunk, [*lines, *develop], makes_trunk=True)
 
 
 def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int) -> None:
@@ -99,9 +97,15 @@ def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int) -
     for number, loss in enumerate(fit(made, tokenizer, [line.example for line in part], plan), 1):
         print(f"{len(part)} lines, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
     half_way(made, before)
-    counted = Counter(line.language for line in (*lines, *develop))
-    facts = {"lines": {"all": len(lines) + len(develop), **dict(sorted(counted.items()))}, "layers": list(LAYERS)}
-    packing.pack(made, tokenizer, out, outputs=OUTPUTS, facts=facts, trunk=trunk, lower=FIXED, makes_trunk=False)
+    _pack(made, tokenizer, out, trunk, [*lines, *develop], makes_trunk=False)
+
+
+def _pack(
+    made: network.Network, tokenizer: Tokenizer, out: Path, trunk: Path, learned: Sequence[Line], *, makes_trunk: bool
+) -> None:
+    counted = Counter(line.language for line in learned)
+    facts = {"lines": {"all": len(learned), **dict(sorted(counted.items()))}, "layers": list(LAYERS)}
+    packing.pack(made, tokenizer, out, outputs=OUTPUTS, facts=facts, trunk=trunk, lower=FIXED, makes_trunk=makes_trunk)
 
 
 def calibrate(folder: Path, trunk: Path) -> dict[str, Any]:
