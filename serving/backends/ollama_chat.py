@@ -7,25 +7,17 @@ compared with what it was sent.
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
-from serving.backend import (
-    BackendBusy,
-    BackendError,
-    BackendMisconfigured,
-    BackendUnavailable,
-    Request,
-)
-from serving.backends.continuing import continuing
-from serving.backends.messages import Message, chat, fitted
+from serving.backend import BackendError, BackendMisconfigured, BackendUnavailable, Request
+from serving.backends.messages import Message, chat
 from serving.backends.ollama_reply import Reading, likeliest
 from serving.backends.ollama_request import OllamaSettings, body, question
 from serving.backends.reported import Refusals
+from serving.backends.served import ServedBackend
 from serving.classification import Classification, by_text, classified
-from serving.supervision import State, Supervisor
-from serving.worker.protocol import Usage
 from shield.assessment import Turn
 
 if TYPE_CHECKING:
@@ -39,39 +31,15 @@ OLDEST = (0, 4)
 _LOOK_S = 10.0
 
 
-class OllamaBackend:
-    """One model of one server; watched like an engine of our own. Raises BackendMisconfigured without the extra."""
+class OllamaBackend(ServedBackend[OllamaSettings]):
+    """One model of an Ollama server. Raises BackendMisconfigured without the extra."""
 
     def __init__(
         self, *, name: str, model: str, settings: OllamaSettings, refusals: Refusals, source: str = "local"
     ) -> None:
-        self.name = name
-        self.model = model
-        self.source = source
-        self.settings = settings
-        self.stats = Usage()
-        self.warmed = asyncio.Event()
-        self._refusals = refusals
+        super().__init__(name=name, model=model, settings=settings, refusals=refusals, source=source)
         self._client = _client(settings)
-        self._supervisor = Supervisor(name, self._live, settings.pauses)
-        self._places = asyncio.Semaphore(settings.parallel)
         self._prefix = ""
-
-    @property
-    def state(self) -> State:
-        return self._supervisor.state
-
-    @property
-    def state_reason(self) -> str:
-        return self._supervisor.reason
-
-    async def start(self) -> None:
-        """Begin to look for the server, and to load the model, in the background; returns at once."""
-        self._supervisor.start("looking for Ollama")
-
-    async def wait_ready(self, timeout_s: float) -> None:
-        """Return once it is ready. Raises BackendUnavailable when it failed, or is not ready in time."""
-        await self._supervisor.wait_ready(timeout_s)
 
     async def warm(self, prefix: str, rest: str = "") -> None:
         """Have this beginning of the system text evaluated whenever the model was loaded; returns at once."""
@@ -82,19 +50,9 @@ class OllamaBackend:
         await self._supervisor.close()
         await self._client.aclose()
 
-    async def stream(self, request: Request) -> AsyncIterator[str]:
-        """Pieces of the reply after request.prefix. Closing the iterator closes the connection of this request."""
-        self._supervisor.require_ready()
-        asked, dropped = fitted(request, context=self.settings.context, name=self.name)
-        texts = continuing(self._texts(asked, dropped), request, name=self.name)
-        async with self._place_taken(), aclosing(texts):
-            async for text in texts:
-                yield text
-
     async def classify(self, request: Request, labels: Sequence[str]) -> Classification:
         """Which of the labels the model would answer with, of the 20 likeliest next tokens. Ollama 0.12.11 or newer."""
-        self._supervisor.require_ready()
-        asked, _ = fitted(request, context=self.settings.context, name=self.name)
+        asked, _ = self._fitted(request)
         messages = chat(asked, prefill=self.settings.prefill, system_role=self.settings.system_role)
         async with self._place_taken(), aclosing(self._parts(question(self.settings, messages), _LOOK_S)) as parts:
             told = [likely async for part in parts for likely in likeliest(part)]
@@ -103,13 +61,6 @@ class OllamaBackend:
         return classified(by_text(labels, told), who=self.name)
 
     # one request
-
-    @asynccontextmanager
-    async def _place_taken(self) -> AsyncIterator[None]:
-        if self._places.locked():
-            raise BackendBusy(f"{self.name}: {self.settings.parallel} requests are being answered")
-        async with self._places:
-            yield
 
     async def _texts(self, request: Request, dropped: int) -> AsyncGenerator[str, None]:
         messages = chat(request, prefill=self.settings.prefill, system_role=self.settings.system_role)

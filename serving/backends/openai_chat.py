@@ -6,28 +6,23 @@ Nothing of a person's text or of the key stands in an error or a log.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from serving.backend import (
-    BackendBusy,
     BackendError,
     BackendMisconfigured,
     BackendUnavailable,
     PrefillRejected,
     Request,
 )
-from serving.backends.continuing import continuing
-from serving.backends.messages import fitted
 from serving.backends.openai_reply import WHO, Reading, likeliest
 from serving.backends.openai_request import FIXED, OpenAISettings, body, question
 from serving.backends.reported import Refusals
+from serving.backends.served import ServedBackend
 from serving.backends.wire import Answer, Wire, parsed_event
 from serving.classification import Classification, by_text, classified
-from serving.supervision import State, Supervisor
-from serving.worker.protocol import Usage
 
 logger = logging.getLogger("crisis")
 
@@ -35,7 +30,7 @@ _LOOK_S = 10.0
 _DONE = "[DONE]"
 
 
-class OpenAIBackend:
+class OpenAIBackend(ServedBackend[OpenAISettings]):
     """One model of one server. `aclose` and `close` end its connections. Raises BackendMisconfigured."""
 
     def __init__(
@@ -43,36 +38,9 @@ class OpenAIBackend:
     ) -> None:
         if wrong := FIXED & settings.extra.keys():
             raise BackendMisconfigured(f"{name}: extra may not set {', '.join(sorted(wrong))}")
-        self.name = name
-        self.model = model
-        self.source = source
-        self.settings = settings
-        self.stats = Usage()
-        self.warmed = asyncio.Event()
+        super().__init__(name=name, model=model, settings=settings, refusals=refusals, source=source)
         self.warmed.set()
-        self._refusals = refusals
         self._wire = Wire(settings.url, who=WHO, key=settings.key, connect_s=settings.connect_s)
-        self._supervisor = Supervisor(name, self._live, settings.pauses)
-        self._places = asyncio.Semaphore(settings.parallel)
-
-    def __repr__(self) -> str:
-        return f"OpenAIBackend(name={self.name!r}, model={self.model!r})"
-
-    @property
-    def state(self) -> State:
-        return self._supervisor.state
-
-    @property
-    def state_reason(self) -> str:
-        return self._supervisor.reason
-
-    async def start(self) -> None:
-        """Begin to look for the server in the background; returns at once."""
-        self._supervisor.start("looking for the server")
-
-    async def wait_ready(self, timeout_s: float) -> None:
-        """Return once it is ready. Raises BackendUnavailable when it failed, or is not ready in time."""
-        await self._supervisor.wait_ready(timeout_s)
 
     async def warm(self, prefix: str, rest: str = "") -> None:
         """Nothing: what such a server keeps evaluated is its own affair, and each warming might cost money."""
@@ -82,32 +50,15 @@ class OpenAIBackend:
         await self._supervisor.close()
         await self._wire.aclose()
 
-    async def stream(self, request: Request) -> AsyncIterator[str]:
-        """Pieces of the reply after request.prefix. Closing the iterator closes the connection of this request."""
-        self._supervisor.require_ready()
-        asked, dropped = fitted(request, context=self.settings.context, name=self.name)
-        texts = continuing(self._texts(asked, dropped), request, name=self.name)
-        async with self._place_taken(), aclosing(texts):
-            async for text in texts:
-                yield text
-
     async def classify(self, request: Request, labels: Sequence[str]) -> Classification:
         """Which of the labels the model would answer with, of the 20 likeliest next tokens that the server tells."""
-        self._supervisor.require_ready()
-        asked, _ = fitted(request, context=self.settings.context, name=self.name)
+        asked, _ = self._fitted(request)
         async with self._place_taken():
             limit_s = self.settings.read_timeout_s
             answer = await self._wire.post("/chat/completions", question(asked, self.settings), timeout_s=limit_s)
         return classified(by_text(labels, likeliest(answer)), who=self.name)
 
     # one request
-
-    @asynccontextmanager
-    async def _place_taken(self) -> AsyncIterator[None]:
-        if self._places.locked():
-            raise BackendBusy(f"{self.name}: {self.settings.parallel} requests are being answered")
-        async with self._places:
-            yield
 
     async def _texts(self, request: Request, dropped: int) -> AsyncGenerator[str, None]:
         limit_s = self.settings.read_timeout_s
