@@ -9,7 +9,7 @@ import torch
 from onnx import numpy_helper
 from tokenizers import Tokenizer
 
-from eval.training import network, source
+from eval.training import network, source, vocabulary
 
 _PARTS = ("qkv", "out", "up", "down")
 
@@ -22,10 +22,7 @@ def onward_from(
     head: the packed one too; else a fresh one, for `outputs` of another task.
     """
     start = source.installed()
-    pieces = {piece: number for number, piece in reversed(list(enumerate(start.pieces)))}
-    words = tokenizer.get_vocab()
-    ids = [pieces[word] for word in sorted(words, key=lambda word: words[word])]
-    made = network.started(start, ids, layers, outputs, fixed=fixed)
+    made = network.started(start, vocabulary.standing(start, tokenizer), layers, outputs, fixed=fixed)
     names = [f"layers.{number}.{part}.weight" for number in layers[fixed:] for part in _PARTS]
     _taken(made, onnx.load(folder / "encoder.onnx"), [*names, *(["head.weight"] if head else [])])
     return made

@@ -53,17 +53,26 @@ def main() -> None:
         if told.onward:
             learn_on(told.out, told.trunk, told.onward, epochs=told.epochs, threads=told.threads)
         else:
-            train(told.out, told.trunk, epochs=told.epochs, threads=told.threads)
+            train(told.out, told.trunk, epochs=told.epochs, threads=told.threads, new_words=told.new_words)
     facts = calibrate(told.out, told.trunk)
     print(json.dumps({name: facts[name] for name in ("limits", "calibration", "lines")}))
     print(json.dumps(facts["tune"]["all"]), f"\n{_megabytes(told.out, told.trunk):.1f} MB")
 
 
-def train(out: Path, trunk: Path, *, epochs: int, threads: int) -> None:
-    """Both trainings; writes the trunk into `trunk` and the model, not yet calibrated, into `out`."""
+def train(out: Path, trunk: Path, *, epochs: int, threads: int, new_words: bool = False) -> None:
+    """Both trainings; writes the model, not yet calibrated, into `out`.
+
+    It stands on the trunk that is there, which the filter's stage stands on, too. With `new_words`, or where there is
+    none, the vocabulary is chosen anew and the trunk written with it: then the filter's stage must be trained as well.
+    """
     lines, start = read(), source.installed()
-    ids = vocabulary.kept(start, (text for line in lines for text in line.example.segments), vocabulary.EVERY)
-    tokenizer = vocabulary.tokenizer(start, ids)
+    words = trunk / "tokenizer.json"
+    if makes_trunk := new_words or not words.exists():
+        ids = vocabulary.kept(start, (text for line in lines for text in line.example.segments), vocabulary.EVERY)
+        tokenizer = vocabulary.tokenizer(start, ids)
+    else:
+        tokenizer = Tokenizer.from_file(str(words))
+        ids = vocabulary.standing(start, tokenizer)
     made = network.started(start, ids, LAYERS, len(OUTPUTS), fixed=FIXED)
     plan = Plan(WEIGHTS, epochs=epochs, threads=threads, varied=varied(ordinary(lines)))
     second = replace(plan, epochs=1, rate=5e-5, head_rate=2e-4, seed=3)
@@ -73,7 +82,7 @@ def train(out: Path, trunk: Path, *, epochs: int, threads: int) -> None:
     for part, how in ((lines, plan), ([*develop, *talks, *some], second)):
         for number, loss in enumerate(fit(made, tokenizer, [line.example for line in part], how), 1):
             print(f"{len(part)} lines, epoch {number} of {how.epochs}: loss {loss:.4f}", flush=True)
-    _pack(made, tokenizer, out, trunk, [*lines, *develop], makes_trunk=True)
+    _pack(made, tokenizer, out, trunk, [*lines, *develop], makes_trunk=makes_trunk)
 
 
 def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int) -> None:
@@ -188,9 +197,10 @@ def _megabytes(*folders: Path) -> float:
 
 def _told() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m eval.training.shield", description=__doc__)
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--onward", default="", metavar="NAME", help="go on from the shipped weights with NAME*.jsonl")
+    parser.add_argument("--new-words", action="store_true", help="choose the vocabulary anew; then train the filter, too")
     parser.add_argument("--calibrate", action="store_true", help="leave the weights as they are")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--trunk", type=Path, default=TRUNK)

@@ -43,6 +43,13 @@ def kept(source: Source, texts: Iterable[str], scripts: Mapping[str, int]) -> li
     return ids
 
 
+def standing(source: Source, tokenizer: Tokenizer) -> list[int]:
+    """The source's ids of the pieces that a tokenizer made from it has, in its order."""
+    numbers = {piece: number for number, piece in reversed(list(enumerate(source.pieces)))}
+    words = tokenizer.get_vocab()
+    return [numbers[word] for word in sorted(words, key=lambda word: words[word])]
+
+
 def tokenizer(source: Source, ids: Iterable[int]) -> Tokenizer:
     """A SentencePiece unigram tokenizer of those pieces, numbered anew from 0."""
     return _tokenizer(source, ids)
