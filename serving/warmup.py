@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from serving.backend import Backend, BackendBlocked, BackendRefused, BackendUnavailable, Request
+from serving.backends.wrapped import Wrapped
 from serving.conversation import Conversation
 from serving.events import Answer, DoneEvent
 from serving.lineup import Place
@@ -41,24 +42,11 @@ class WarmUpFailed(Exception):
     """A new place is not fit to answer. The message is one line for the operator, without any generated text."""
 
 
-@dataclass(slots=True)
-class Timed:
+@dataclass
+class Timed(Wrapped):
     """A backend that notes how long its first text took."""
 
-    inner: Backend
     first_text_s: float = field(default=0.0, init=False)
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def model(self) -> str:
-        return self.inner.model
-
-    @property
-    def source(self) -> str:
-        return self.inner.source
 
     async def stream(self, request: Request) -> AsyncIterator[str]:
         began = time.monotonic()

@@ -15,6 +15,7 @@ from typing import Any
 
 from prompts.protocol import protocol_prefix, system_prompt
 from serving.backend import Backend, Request
+from serving.backends.wrapped import Wrapped
 from serving.worker.protocol import Job
 from shield.assessment import Level, Turn
 
@@ -112,24 +113,11 @@ class Barrier:
         self.missing -= 1
 
 
-@dataclass(slots=True)
-class StandIn:
+@dataclass
+class StandIn(Wrapped):
     """A backend that takes its time and its number of pieces from another, and its words from REPLY."""
 
-    inner: Backend
     heard: list[Heard] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def model(self) -> str:
-        return self.inner.model
-
-    @property
-    def source(self) -> str:
-        return self.inner.source
 
     async def stream(self, request: Request) -> AsyncIterator[str]:
         said = cut(REPLY, request.max_tokens)

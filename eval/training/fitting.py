@@ -19,7 +19,8 @@ Scores = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train. `weights` are each output's share of the loss; `varied` makes a new wording for every epoch."""
+    """How to train. `weights` are each output's share of the loss, `counts` how much an example counts beside others;
+    `varied` makes a new wording for every epoch."""
 
     weights: tuple[float, ...]
     epochs: int = 4
@@ -30,6 +31,7 @@ class Plan:
     threads: int = 2
     smoothing: float = 0.02
     varied: Callable[[Example, np.random.Generator], Example] = lambda example, _: example
+    counts: Callable[[Example], float] = lambda _: 1.0
 
 
 def fit(network: Network, tokenizer: Tokenizer, examples: Sequence[Example], plan: Plan) -> Iterator[float]:
@@ -39,6 +41,7 @@ def fit(network: Network, tokenizer: Tokenizer, examples: Sequence[Example], pla
     chance = np.random.default_rng(plan.seed)
     optimiser, schedule = _optimiser(network, plan, steps=-(-len(examples) // plan.batch) * plan.epochs)
     weights = torch.tensor(plan.weights)
+    counts = torch.tensor([plan.counts(example) for example in examples])
     for _ in range(plan.epochs):
         network.train()
         now = [plan.varied(example, chance) for example in examples]
@@ -47,7 +50,7 @@ def fit(network: Network, tokenizer: Tokenizer, examples: Sequence[Example], pla
         for batch in _batches(rows, plan.batch, chance):
             with torch.autocast("cpu", torch.bfloat16):
                 given = network(padded([rows[n] for n in batch]))
-            loss = _loss(given.float(), targets[batch], weights, plan.smoothing)
+            loss = _loss(given.float(), targets[batch], weights * counts[batch, None], plan.smoothing)
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)

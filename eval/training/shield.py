@@ -23,6 +23,7 @@ from tokenizers import Tokenizer
 from eval.cases import ShieldCase, shield_cases
 from eval.intervals import Proportion
 from eval.training import network, packing, source, vocabulary
+from eval.training.examples import Example
 from eval.training.fitting import Plan, Scores, fit
 from eval.training.onward import copies, half_way, onward_from
 from eval.training.shield_lines import WEIGHTS, Line, ordinary, read, talked, varied
@@ -41,6 +42,8 @@ FALSE_ALARMS = 0.04
 """The share of the tune part's ordinary messages that may be raised from none to low."""
 MISSED = 0.005
 """The share of crisis messages that may be thought surely ordinary, so that an unsure rule is not believed."""
+GRAVE_COUNTS = 2.0
+"""What a message of high or imminent danger counts beside another: one that is missed costs most."""
 OVER = {"moderate": 0.35, "high": 0.08, "imminent": 0.03}
 """The share of the milder crisis messages that may be raised to each level: too grave is kinder than too mild."""
 
@@ -74,7 +77,7 @@ def train(out: Path, trunk: Path, *, epochs: int, threads: int, new_words: bool 
         tokenizer = Tokenizer.from_file(str(words))
         ids = vocabulary.standing(start, tokenizer)
     made = network.started(start, ids, LAYERS, len(OUTPUTS), fixed=FIXED)
-    plan = Plan(WEIGHTS, epochs=epochs, threads=threads, varied=varied(ordinary(lines)))
+    plan = Plan(WEIGHTS, epochs=epochs, threads=threads, varied=varied(ordinary(lines)), counts=_counts)
     second = replace(plan, epochs=1, rate=5e-5, head_rate=2e-4, seed=3)
     develop = [as_line(case) for case in shield_cases() if case.split == "develop"]
     some = [lines[number] for number in np.random.default_rng(3).permutation(len(lines))[:AGAIN]]
@@ -102,7 +105,8 @@ def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int) -
     tokenizer = Tokenizer.from_file(str(trunk / "tokenizer.json"))
     made = onward_from(tokenizer, OUT, LAYERS, len(OUTPUTS), fixed=FIXED, head=True)
     before = copies(made)
-    plan = Plan(WEIGHTS, epochs=epochs, rate=5e-5, head_rate=2e-4, threads=threads, varied=varied(ordinary(lines)))
+    change = varied(ordinary(lines))
+    plan = Plan(WEIGHTS, epochs, 5e-5, 2e-4, threads=threads, varied=change, counts=_counts)
     for number, loss in enumerate(fit(made, tokenizer, [line.example for line in part], plan), 1):
         print(f"{len(part)} lines, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
     half_way(made, before)
@@ -181,6 +185,10 @@ def _figures(chance: Scores, crisis: Flags, limit: float) -> dict[str, Any]:
     }
 
 
+def _counts(example: Example) -> float:
+    return GRAVE_COUNTS if example.targets[LEVELS.index("high") - 1] == 1 else 1.0
+
+
 def _rank(level: str) -> int:
     found: Level = next(one for one in LEVELS if one == level)
     return LEVELS.index(found)
@@ -200,7 +208,9 @@ def _told() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--onward", default="", metavar="NAME", help="go on from the shipped weights with NAME*.jsonl")
-    parser.add_argument("--new-words", action="store_true", help="choose the vocabulary anew; then train the filter, too")
+    parser.add_argument(
+        "--new-words", action="store_true", help="choose the vocabulary anew; then train the filter, too"
+    )
     parser.add_argument("--calibrate", action="store_true", help="leave the weights as they are")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--trunk", type=Path, default=TRUNK)

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from serving.backend import Backend, BackendRefused, Request
+from serving.backend import BackendRefused, Request
+from serving.backends.wrapped import Wrapped
 
 LEADS: Mapping[str, Sequence[str]] = {
     "en": ("It sounds like you are going through", "You are not alone", "Thank you for", "Can you tell me")
@@ -20,24 +21,11 @@ TOKENS = 28
 _END = re.compile(r"[.!?\n]")
 
 
-@dataclass(frozen=True, slots=True)
-class LedBackend:
+@dataclass
+class LedBackend(Wrapped):
     """A backend that is led where a person is in crisis and there are leads in the language; else as it is."""
 
-    inner: Backend
     leads: Mapping[str, Sequence[str]] = field(default_factory=lambda: LEADS)
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def model(self) -> str:
-        return self.inner.model
-
-    @property
-    def source(self) -> str:
-        return self.inner.source
 
     async def stream(self, request: Request) -> AsyncIterator[str]:
         """One sentence for each lead. Raises what the inner backend raises, but for sentences it has no end for."""

@@ -28,6 +28,7 @@ from serving.llama_server.sites import Site, make_site
 from serving.llama_server.warming import Traffic, Warmer, warm_slots
 from serving.places import Places
 from serving.supervision import State, Supervisor
+from serving.worker.jobs import job_of
 from serving.worker.protocol import Job, Usage
 from serving.worker.template import ChatTemplate, TemplateRejected
 
@@ -226,19 +227,8 @@ class LlamaServerEngine:
                 yield
 
     def _job(self, request: Request) -> Job:
-        if not request.turns or request.turns[-1].role != "user":
-            raise BackendMisconfigured(f"{self.name}: the last turn must be the user's")
         self._last_id += 1
-        known = request.system.startswith(request.protocol_prefix)
-        return Job(
-            id=self._last_id,
-            system=request.system,
-            prefix_chars=len(request.protocol_prefix) if known else 0,
-            turns=tuple((turn.role, turn.text) for turn in request.turns),
-            prefix=request.prefix,
-            max_tokens=request.max_tokens,
-            stop=request.stop,
-        )
+        return job_of(request, self._last_id, who=self.name)
 
     # one life of a server
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import ClassVar, Generic, Literal, TypeVar
 
 from serving.backend import (
-    BackendMisconfigured,
     BackendNotReady,
     BackendRefused,
     BackendUnavailable,
@@ -23,6 +22,7 @@ from serving.backend import (
 )
 from serving.classification import Classification, classified
 from serving.places import Places
+from serving.worker.jobs import job_of
 from serving.worker.link import Link
 from serving.worker.protocol import Info, Job, Message, Usage
 from serving.worker.settings import WorkerSettings
@@ -144,19 +144,8 @@ class WorkerEngine(Generic[SettingsT]):
         return self._link
 
     def _job(self, request: Request) -> Job:
-        if not request.turns or request.turns[-1].role != "user":
-            raise BackendMisconfigured(f"{self.name}: the last turn must be the user's")
         self._last_id += 1
-        known = request.system.startswith(request.protocol_prefix)
-        return Job(
-            id=self._last_id,
-            system=request.system,
-            prefix_chars=len(request.protocol_prefix) if known else 0,
-            turns=tuple((turn.role, turn.text) for turn in request.turns),
-            prefix=request.prefix,
-            max_tokens=request.max_tokens,
-            stop=request.stop,
-        )
+        return job_of(request, self._last_id, who=self.name)
 
     @contextmanager
     def _posted(self, job: Job) -> Iterator[asyncio.Queue[Message]]:
