@@ -30,7 +30,8 @@ def plan(
     ] = 1,
     kv: Annotated[KvType, typer.Option("--kv", help="How keys and values are kept.")] = "f16",
     engine: Annotated[
-        Literal["auto", "llama_cpp", "llama_server"], typer.Option("--engine", help="Auto: by --parallel.")
+        Literal["auto", "llama_cpp", "llama_server"],
+        typer.Option("--engine", help="Auto: by --parallel and the model."),
     ] = "auto",
     gpu_layers: Annotated[
         int | None, typer.Option("--gpu-layers", metavar="N", min=0, help="With --measure: layers on the GPU.")
@@ -53,10 +54,10 @@ def plan(
     known = opened(config)
     card = known.card(name)
     wanted = Settings(context, parallel, kv, gpu_layers, batch, flash)
-    chosen: Engine = wanted.engine if engine == "auto" else engine
+    chosen: Engine | None = None if engine == "auto" else engine
     try:
         made = make(subject(card, known.where(card)), wanted, vram or _card_here(), engine=chosen)
-        tried = _tried(card, made, known) if measured else None
+        tried = _tried(card, made, known) if measured and card.status != "refused" else None
     except ModelError as error:
         raise Failure(str(error)) from None
     if as_json:
@@ -99,6 +100,9 @@ def _show_memory(made: Plan) -> None:
     said.print(f"  total     {gib(memory.total):>10}   of {gib(made.vram_bytes)}", markup=False)
     driver = f"   with the {gib(RESERVE_BYTES)} that a driver and its libraries take (a rule of thumb)"
     said.print(f"  with it   {gib(memory.total + RESERVE_BYTES):>10}{driver}", markup=False)
+    if spared := memory.total - made.device_bytes:
+        on_card = f"   of this on the card; {gib(spared)}, the table of words, stays in main memory"
+        said.print(f"            {gib(made.device_bytes + RESERVE_BYTES):>10}{on_card}", markup=False)
 
 
 def _show_verdict(made: Plan) -> None:

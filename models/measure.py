@@ -5,11 +5,15 @@ Where the model's file is here, it is tried itself; else a replica with random w
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,7 @@ from models.shape import Recipe, Shape
 
 PROMPT_TOKENS, GENERATED_TOKENS = 512, 32
 _TIMEOUT_S = 900.0
+_REPLICA = ".replica-"
 _SPIN_COUNT = "1000"  # as the service runs its engine (docs/engine.md, threads)
 
 
@@ -70,9 +75,8 @@ def of_file(path: Path, run: Run, machine: Machine) -> Measured:
 
 def of_shape(shape: Shape, recipe: Recipe, run: Run, folder: Path, machine: Machine) -> Measured:
     """Write a replica into a folder of its own inside `folder`, try it, remove it. Raises NoRoom or TrialFailed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".replica-") as own:
-        path, began = Path(own) / "replica.gguf", time.perf_counter()
+    with _own_folder(folder) as own, _ended_in_order():
+        path, began = own / "replica.gguf", time.perf_counter()
         try:
             size = replica.write(path, shape, recipe)
         except OSError as exc:
@@ -80,6 +84,49 @@ def of_shape(shape: Shape, recipe: Recipe, run: Run, folder: Path, machine: Mach
         written_s = time.perf_counter() - began
         measured = of_file(path, run, machine)
         return replace(measured, replica_bytes=size, written_s=written_s)
+
+
+@contextmanager
+def _own_folder(folder: Path) -> Iterator[Path]:
+    """A folder for this process's replica, removed at the end; so are those of processes that did not come so far."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob(f"{_REPLICA}*"):
+            if not _alive(left.name.removeprefix(_REPLICA).partition("-")[0]):
+                shutil.rmtree(left, ignore_errors=True)
+        own = tempfile.TemporaryDirectory(dir=folder, prefix=f"{_REPLICA}{os.getpid()}-")
+    except OSError as exc:
+        raise TrialFailed(f"{folder}: no replica can be put there: {exc.strerror}; set CRISIS_WEIGHTS_DIR") from exc
+    with own as name:
+        yield Path(name)
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """While it lasts, a request to end is an exit like any other: gigabytes are not left behind."""
+    if threading.current_thread() is not threading.main_thread():  # only that one may handle signals
+        yield
+        return
+
+    def leave(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except PermissionError:
+        return True
+    except (ValueError, OSError):
+        return False
+    return True
 
 
 def simulated(path: Path, runs: Sequence[Run]) -> list[Reported]:

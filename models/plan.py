@@ -37,11 +37,6 @@ class Settings:
     batch: int = 0
     flash: bool = True
 
-    @property
-    def engine(self) -> Engine:
-        """Who answers so many at once: our worker takes one conversation at a time."""
-        return "llama_cpp" if self.parallel == 1 else "llama_server"
-
     def run(self, engine: Engine) -> Run:
         if engine == "llama_cpp":
             return Run.in_process(self.context, kv=self.kv, batch=self.batch or 256, flash=self.flash)
@@ -145,9 +140,16 @@ def subject(card: ModelCard, path: Path | None) -> Subject:
     return Subject(card.name, card.shape, weights(card.shape, card.quantisation), "catalogue")
 
 
+def engine_for(shape: Shape, settings: Settings) -> Engine:
+    """Who serves it best: our worker takes one conversation at a time, and keeps the whole context of layers that need
+    only a window of it."""
+    slides = any(shape.sliding) and settings.context > shape.window
+    return "llama_server" if settings.parallel > 1 or slides else "llama_cpp"
+
+
 def make(subject: Subject, settings: Settings, vram_bytes: int, *, engine: Engine | None = None) -> Plan:
-    """Weigh it. engine: None chooses by how many conversations are wanted at once."""
-    chosen = engine or settings.engine
+    """Weigh it. engine: None chooses (see engine_for)."""
+    chosen = engine or engine_for(subject.shape, settings)
     shape, kept = subject.shape, replace(settings, context=min(settings.context, subject.shape.context_trained))
     run = kept.run(chosen)
     taken = memory(shape, subject.weights, run)

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableVariable
 
@@ -294,6 +303,19 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["text", "json"] = "text"
     anthropic_api_key: SecretStr = SecretStr("")
+
+    @field_validator("chain")
+    @classmethod
+    def _names_differ(cls, chain: tuple[ChainEntry, ...]) -> tuple[ChainEntry, ...]:
+        """Entries of one name are numbered (local, local-2): readiness, metrics and records tell them apart by it."""
+        taken: set[str] = set()
+        told = []
+        for entry in chain:
+            names = (entry.name, *(f"{entry.name}-{number}" for number in range(2, len(chain) + 2)))
+            name = next(one for one in names if one not in taken)
+            taken.add(name)
+            told.append(entry if name == entry.name else entry.model_copy(update={"name": name}))
+        return tuple(told)
 
     @classmethod
     def settings_customise_sources(

@@ -6,6 +6,7 @@ starting -> ready -> restarting -> ready …      it ended or was lost; tried ag
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -14,6 +15,8 @@ from typing import Literal, Protocol
 
 from serving.backend import Backend, BackendNotReady
 from serving.worker.protocol import Usage
+
+logger = logging.getLogger("crisis")
 
 State = Literal["starting", "ready", "restarting", "failed", "stopped"]
 
@@ -61,6 +64,25 @@ class Pauses:
     healthy_s: float = 60.0
 
 
+class StateLog:
+    """Tells the operator what became of an engine: once for each reason, and once when it is back."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._last: tuple[State, str] = ("stopped", "")
+
+    def note(self, state: State, reason: str) -> None:
+        """It is in this state now, for this reason: fixed words, never a person's."""
+        gist = reason.partition("; tried again")[0]
+        was, why = self._last
+        lost = ("failed", "restarting")
+        if state in lost and not (was in lost and gist == why):
+            logger.warning("%s is off: %s", self._name, reason)
+        elif state == "ready" and was in lost:
+            logger.info("%s is back: %s", self._name, reason)
+        self._last = (state, gist)
+
+
 class Supervisor:
     """Runs one life after another. `live` returns, in fixed words, why a life ended; it calls ready() in between."""
 
@@ -71,6 +93,7 @@ class Supervisor:
         self.restarts = 0
         self._live = live
         self._pauses = pauses
+        self._log = StateLog(name)
         self._settled = asyncio.Event()
         self._ready_at: float | None = None
         self._task: asyncio.Task[None] | None = None
@@ -129,6 +152,7 @@ class Supervisor:
 
     def _enter(self, state: State, reason: str) -> None:
         self.state, self.reason = state, reason
+        self._log.note(state, reason)
         if state in ("ready", "failed", "stopped"):
             self._settled.set()
         else:

@@ -24,7 +24,7 @@ from serving.llama_server.process import PORT_TAKEN, Ticket, classify, environme
 from serving.llama_server.prompts import RemotePrompts
 from serving.llama_server.warming import Traffic, Warmer, warm_slots
 from serving.settings import LlamaServerEntry, OllamaEntry, SettingsError
-from serving.supervision import Pauses, Supervisor
+from serving.supervision import Pauses, StateLog, Supervisor
 from serving.worker.protocol import Job
 from serving.worker.template import ChatTemplate
 from shield.assessment import Turn
@@ -420,3 +420,19 @@ def test_where_the_server_is_looked_for(tmp_path: Path, monkeypatch: pytest.Monk
     on_path.unlink()
     with pytest.raises(BackendMisconfigured, match="is no file"):
         find_binary(on_path, tmp_path)
+
+
+def test_the_log_says_once_for_each_reason_that_an_engine_is_off(caplog: pytest.LogCaptureFixture) -> None:
+    log = StateLog("local")
+    with caplog.at_level("INFO", logger="crisis"):
+        log.note("starting", "loading")
+        for pause_s in (1, 2, 4):
+            log.note("failed", f"its port is taken; tried again in {pause_s} s")
+        log.note("failed", "its file is damaged")
+        log.note("ready", "ready")
+        log.note("ready", "ready")
+    assert [record.getMessage() for record in caplog.records] == [
+        "local is off: its port is taken; tried again in 1 s",
+        "local is off: its file is damaged",
+        "local is back: ready",
+    ]

@@ -52,6 +52,14 @@ def test_gemma_at_8k_takes_more_in_our_worker_because_its_layers_do_not_slide_th
     assert not server.tight
 
 
+@pytest.mark.parametrize(("name", "context", "spec_gib"), TABLE)
+def test_without_a_word_about_the_engine_the_clients_table_is_met(name: str, context: int, spec_gib: float) -> None:
+    plan = make(known(name), Settings(context), 8 * GIB)
+    assert (plan.memory.total + RESERVE_BYTES) / GIB == pytest.approx(spec_gib, rel=0.05)
+    assert plan.engine == ("llama_server" if (name, context) == (GEMMA, 8192) else "llama_cpp")
+    assert plan.fits
+
+
 def test_the_contract_is_kept() -> None:
     told = make(known(QWEN), Settings(8192, 2), 8 * GIB).to_json()
     assert list(told)[:8] == [

@@ -152,3 +152,12 @@ def _assert_documented(model: type[BaseModel], text: str, section: str) -> None:
             assert f"{option}]" in text
         else:
             assert f"\n{option} = " in text, f"{section} {option} is missing in crisis.example.toml"
+
+
+def test_entries_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Two models of one engine, neither of them named, are the client's own chain."""
+    entry = '[[chain]]\nengine = "llama_cpp"\nmodel = "{}"\n'
+    names = ("qwen2.5-7b-instruct-q4_k_m", "gemma-2-9b-it-q4_k_m", "smollm2-135m-instruct-q4_1")
+    told = load(write(tmp_path, "".join(map(entry.format, names))))
+    assert [one.name for one in told.chain] == ["local", "local-2", "local-3"]
+    assert [one.model for one in told.chain] == list(names)

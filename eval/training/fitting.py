@@ -13,6 +13,9 @@ from eval.training.examples import Example
 from eval.training.network import Network
 from textrules.encoder import PAD, Segments, arranged
 
+_HALF = torch.cpu._is_avx512_bf16_supported()
+"""Where the processor has no instructions for it, half precision takes a hundred times longer than single."""
+
 Rows = list[list[int]]
 Scores = NDArray[np.float32]
 
@@ -48,7 +51,7 @@ def fit(network: Network, tokenizer: Tokenizer, examples: Sequence[Example], pla
         rows, targets = encoded(tokenizer, [one.segments for one in now]), torch.tensor([one.targets for one in now])
         losses = []
         for batch in _batches(rows, plan.batch, chance):
-            with torch.autocast("cpu", torch.bfloat16):
+            with torch.autocast("cpu", torch.bfloat16, enabled=_HALF):
                 given = network(padded([rows[n] for n in batch]))
             loss = _loss(given.float(), targets[batch], weights * counts[batch, None], plan.smoothing)
             optimiser.zero_grad()

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from serving.backend import (
     BackendNotReady,
@@ -22,12 +22,12 @@ from serving.backend import (
 )
 from serving.classification import Classification, classified
 from serving.places import Places
+from serving.supervision import State, StateLog
 from serving.worker.jobs import job_of
 from serving.worker.link import Link
 from serving.worker.protocol import Info, Job, Message, Usage
 from serving.worker.settings import WorkerSettings
 
-State = Literal["starting", "ready", "restarting", "failed", "stopped"]
 SettingsT = TypeVar("SettingsT", bound=WorkerSettings)
 _LATE_S = 1.0
 
@@ -53,6 +53,7 @@ class WorkerEngine(Generic[SettingsT]):
         self.warmed = asyncio.Event()
         self._loaded = asyncio.Event()
         self._settled = asyncio.Event()
+        self._log = StateLog(name)
         self._turn = Places(1, queue=settings.queue, who=name)
         self._last_id = 0
         self._prefix = ("", "")
@@ -283,6 +284,7 @@ class WorkerEngine(Generic[SettingsT]):
 
     def _enter(self, state: State, reason: str) -> None:
         self.state, self.state_reason = state, reason
+        self._log.note(state, reason)
         if state in ("ready", "failed", "stopped"):
             self._settled.set()
         else:
