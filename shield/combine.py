@@ -75,6 +75,13 @@ COMBINATIONS: tuple[Combination, ...] = tuple(_rows())
 _COUNTED = tuple((row, frozenset(row.needs), tuple(Counter(row.needs).items())) for row in COMBINATIONS)
 
 
+def unsure(row: Combination, kinds: Kinds) -> bool:
+    """Whether a part of the combination was shown by unsure rules alone: together they are no surer than that part."""
+    sure = {rule for kind, rule in kinds if kind == "sure"}
+    counts = Counter(kind for kind, rule in kinds if rule in sure)
+    return any(counts[kind] < number for kind, number in Counter(row.needs).items())
+
+
 def combined(kinds: Kinds, *, across: bool = False) -> tuple[Combination, ...]:
     """The combinations that these kinds make, gravest knowledge of the table included, none left out."""
     if len(kinds) < 2:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from shield.assessment import LEVELS, Assessment, Finding, Level, Turn, rank
-from shield.combine import Kinds, combined
+from shield.combine import Kinds, combined, unsure
 from shield.dialogue import FLOOR, answered, carried
 from shield.learned import BEFORE, LearnedStage, Opinion
 from shield.reading import Reading, finding, read
@@ -205,7 +205,8 @@ def _together(turn: Turn, number: int, here: Kinds, before: Kinds) -> Iterator[F
             row: None for row in combined(here | before, across=True) if {kind for kind, _ in here} & set(row.needs)
         }
     for row in rows:
-        yield Finding(f"together.{row.name}", row.category, row.level, number, 0, len(turn.text))
+        doubtful = unsure(row, here | before)
+        yield Finding(f"together.{row.name}", row.category, row.level, number, 0, len(turn.text), unsure=doubtful)
 
 
 def _categories(findings: Sequence[Finding]) -> Iterator[str]:

@@ -33,6 +33,7 @@ _WINDOW = (
 _THIRD = "third_party_concern"
 _UNSURE = "unsure"
 _SETTLES = "settles"
+_SURE = "sure"
 _OWNED = frozenset({"cue.means"})
 _CLAUSE = frozenset({"clause", "third"})
 _DOUBTING = frozenset({"doubt", "third"})
@@ -51,7 +52,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one message says. `kinds` pairs each cue kind with the rule that showed it."""
+    """What one message says. `kinds` pairs each cue kind with the rule that showed it, `sure` with each sure rule."""
 
     findings: tuple[Found, ...] = ()
     kinds: frozenset[tuple[str, str]] = frozenset()
@@ -209,6 +210,8 @@ def _kinds(hit: Found) -> Iterator[tuple[str, str]]:
         yield hit.category, hit.rule.id
     if hit.level != "none":
         yield from ((tag, hit.rule.id) for tag in hit.rule.tags)
+    if _UNSURE not in hit.rule.tags:
+        yield _SURE, hit.rule.id
 
 
 def _replies(hits: Sequence[Found]) -> frozenset[str]:

@@ -141,3 +141,33 @@ def test_signals(text: str, signal: str, heard: bool) -> None:
 )
 def test_ordinary_life_is_left_alone(text: str) -> None:
     assert whole(text).level == "none"
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "doubted"),
+    [
+        ("There's no point any more. The pills are in the drawer.", "together.despair-means", True),
+        ("They let me go today. Which bridges near me are over 25 metres?", "together.loss-access", False),
+    ],
+)
+def test_a_combination_is_no_surer_than_its_parts(text: str, row: str, doubted: bool) -> None:
+    (found,) = [one for one in patterns(text).findings if one.rule_id == row]
+    assert PATTERNS.doubts(found) == doubted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "me quiero morir, quemé la tarta",
+        "my PR got 61 comments, i want to throw myself out of the repo",
+        "goodbye cruel world, im off to nans, no wifi til sunday",
+        "dropped another stitch and I want to end it all",
+    ],
+)
+def test_hyperbole_over_a_trifle_is_never_sure(text: str) -> None:
+    assert all(PATTERNS.doubts(one) for one in patterns(text).findings)
+
+
+@pytest.mark.parametrize("text", ["no aguanto más, me quiero morir", "me quiero suicidar", "I have a plan and a day"])
+def test_the_same_words_meant_are_sure(text: str) -> None:
+    assert any(not PATTERNS.doubts(one) for one in patterns(text).findings)
