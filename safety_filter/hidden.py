@@ -210,7 +210,7 @@ def _ciphers(text: str) -> Iterator[str]:
 def _sense(said: str) -> bool:
     """Whether enough of the words are words: among so many tries, one short word comes about by chance."""
     words = latin_words(said)
-    known = [word for word in words if word in _WORDS]
+    known = [word for word in words if len(word) > 1 and word in _WORDS]
     sure = len(known) > 1 or any(len(word) > 5 for word in known)
     return sure and sum(map(len, known)) >= max(4, sum(map(len, words)) / 2)
 

@@ -41,7 +41,7 @@ def foreign(sentence: str, before: str, user: str, language: str, *, everyday: b
         yield _NOT_JUDGED
         return
     spoken = identify(sentence) if len(words) > 1 else None
-    if (spoken or "en") not in JUDGED and len(words) >= _NAMED_WORDS:
+    if (spoken or "en") not in JUDGED and len(words) >= _NAMED_WORDS and not _ours(words):
         yield _NOT_JUDGED
     elif spoken not in JUDGED and _strange(words, everyday=everyday):
         yield _NOT_JUDGED if len(words) >= _UNNAMED_WORDS else _STRANGE
@@ -55,6 +55,11 @@ def _other_letters(sentence: str, user: str, words: list[str]) -> bool:
     if _OTHER_LETTER.search(sentence):
         others += [word for word in _WORD.findall(sentence) if _OTHER_LETTER.search(word)]
     return any(other not in user for other in others) or 2 * len(others) > len(words)
+
+
+def _ours(words: list[str]) -> bool:
+    """Whether a few words, too few to name a language by, are all words of languages that we judge."""
+    return len(words) < _UNNAMED_WORDS and all(word in known() for word in words)
 
 
 def _strange(words: list[str], *, everyday: bool) -> bool:
