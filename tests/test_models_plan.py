@@ -195,7 +195,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> list[Ran]:
     env = {"CRISIS_WEIGHTS_DIR": str(folder / "weights"), "XDG_CONFIG_HOME": str(folder / "none")}
     return crisis(
         ["models", "plan", QWEN, "--vram", "8GiB", "--context", "8192", "--parallel", "2", "--json"],
-        ["models", "plan", GEMMA, "--vram", "8GiB", "--context", "8192"],
+        ["models", "plan", GEMMA, "--vram", "8GiB", "--context", "8192", "--engine", "llama_cpp"],
         ["models", "plan", QWEN, "--vram", "plenty"],
         ["models", "plan", QWEN, "--parallel", "0"],
         ["models", "plan", QWEN, "--kv", "q2_k"],

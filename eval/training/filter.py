@@ -38,7 +38,7 @@ TOUCHED, TOUCHED_EVERYDAY = 0.02, 0.01
 """The share of held good sentences, untouched by rules, that the stage may stop by itself; of those in answer to an
 everyday message."""
 BESIDE = 9_000
-"""Older sentences that are learned again beside the newest ones."""
+"""Older sentences that are learned again beside the newest ones, where the command does not say."""
 BELIEVED = 0.1
 """The share of held harmful sentences that rules matched and that the stage may nevertheless let pass."""
 
@@ -70,20 +70,20 @@ class _Anyone:
 def main() -> None:
     told = _told()
     if not told.calibrate:
-        train(told.out, epochs=told.epochs, threads=told.threads, onward=told.onward)
+        train(told.out, epochs=told.epochs, threads=told.threads, onward=told.onward, beside=told.beside)
     print(json.dumps(calibrate(told.out), indent=1))
 
 
-def train(out: Path, *, epochs: int, threads: int, onward: str = "") -> None:
+def train(out: Path, *, epochs: int, threads: int, onward: str = "", beside: int = BESIDE) -> None:
     """Writes the model, not yet calibrated, into `out`.
 
-    onward: how the names of the newest files begin; they are learned beside BESIDE sentences of the others.
+    onward: how the names of the newest files begin; they are learned beside so many sentences of the others.
     """
     learned, chance = [one for one in read() if not one.held], np.random.default_rng(7)
     learned += plain(learned, chance)
     tokenizer = Tokenizer.from_file(str(TRUNK / "tokenizer.json"))
     made = onward_from(tokenizer, OUT if onward else SHIELD, LAYERS, len(OUTPUTS), fixed=FIXED, head=bool(onward))
-    now = _newest(learned, onward, chance) if onward else learned
+    now = _newest(learned, onward, chance, beside) if onward else learned
     rate, head_rate = (6e-5, 3e-4) if onward else (1.5e-4, 1e-3)
     plan = Plan(WEIGHTS, epochs=epochs, rate=rate, head_rate=head_rate, batch=32, threads=threads, varied=varied)
     for number, loss in enumerate(fit(made, tokenizer, [one.example for one in now], plan), 1):
@@ -136,13 +136,13 @@ def judged(encoder: Encoder, spoken: Sequence[Spoken]) -> list[Judged]:
     return told
 
 
-def _newest(learned: Sequence[Spoken], names: str, chance: np.random.Generator) -> list[Spoken]:
-    """What stands in the files whose names begin so, and BESIDE others. Raises ValueError where there are none."""
+def _newest(learned: Sequence[Spoken], names: str, chance: np.random.Generator, beside: int) -> list[Spoken]:
+    """What stands in the files whose names begin so, and others beside. Raises ValueError where there are none."""
     new = [one for one in learned if one.source.startswith(names)]
     old = [one for one in learned if not one.source.startswith(names)]
     if not new:
         raise ValueError(f"no eval/data/train/{names}*.jsonl")
-    picked = chance.choice(len(old), size=min(BESIDE, len(old)), replace=False)
+    picked = chance.choice(len(old), size=min(beside, len(old)), replace=False)
     return new + [old[int(number)] for number in picked]
 
 
@@ -166,6 +166,7 @@ def _told() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--onward", default="", metavar="NAME", help="go on from the shipped weights with NAME*.jsonl")
+    parser.add_argument("--beside", type=int, default=BESIDE, metavar="N", help="older sentences, with --onward")
     parser.add_argument("--calibrate", action="store_true", help="leave the weights as they are")
     parser.add_argument("--out", type=Path, default=OUT)
     return parser.parse_args()
