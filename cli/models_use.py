@@ -2,7 +2,9 @@
 
 import hashlib
 import sys
+import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +15,7 @@ from cli.chain_file import Edit, put_model, write
 from cli.console import ConfigOption, Failure
 from cli.models_catalogue import Opened, opened
 from cli.presence import Found, services
+from cli.undisturbed import Signals, alone, noted
 from models.catalogue import ModelCard, ModelError, require_allowed
 from models.weights import locate, verify
 from serving.settings import Settings, SettingsError, find_file, load, state_folder
@@ -44,17 +47,14 @@ def use(
         raise Failure(_NO_FILE, 2)
     card = known.card(name)
     _require_allowed(card, known)
-    before = file.read_bytes()
-    edit = put_model(before.decode(), card.name, entry=entry, path=path.resolve() if path else None)
-    found = _genuine(card, known, Path(edit.path) if edit.path else None)
-    _require_effect(edit, file, card)
-    running = [Waiting(service) for service in services(state_folder(), file)]
-    if edit.text.encode() != before:
-        write(file, edit.text.encode())
-    print(f"{file}: chain entry {edit.entry} is {card.name} now ({found})")
-    if edit.old_path and not edit.path:
-        print(f"its path ({edit.old_path}) belonged to the old model and is gone")
-    _carry_over(running, file, before, edit, ends_at=time.monotonic() + wait)
+    with alone(file, "crisis models use"):
+        before = file.read_bytes()
+        edit = put_model(before.decode(), card.name, entry=entry, path=path.resolve() if path else None)
+        found = _genuine(card, known, Path(edit.path) if edit.path else None)
+        with noted() as signals:
+            _require_effect(edit, file, card)
+            change = Change(file, before, edit, [Waiting(service) for service in services(state_folder(), file)])
+            change.make(signals, found, card, ends_at=time.monotonic() + wait)
 
 
 def _require_allowed(card: ModelCard, known: Opened) -> None:
@@ -76,9 +76,8 @@ def _genuine(card: ModelCard, known: Opened, path: Path | None) -> Path:
 
 def _require_effect(edit: Edit, file: Path, card: ModelCard) -> None:
     """The changed settings can be read, and no variable overrides them. Failure otherwise, with nothing changed."""
-    trial = file.with_name(f".{file.name}.trial")
+    trial = _trial(file, edit.text)
     try:
-        write_new(trial, edit.text)
         chosen = load(trial)
     except SettingsError as error:
         raise Failure(str(error).replace(str(trial), str(file)), 2) from None
@@ -88,13 +87,16 @@ def _require_effect(edit: Edit, file: Path, card: ModelCard) -> None:
         raise Failure("a CRISIS_… variable sets the chain, so that the file's [[chain]] has no effect", 2)
 
 
-def write_new(file: Path, text: str) -> None:
-    """A file that only its owner can read. Raises Failure."""
+def _trial(file: Path, text: str) -> Path:
+    """The text in a file beside this one, that only its owner can read. Raises Failure."""
     try:
-        file.touch(mode=0o600)
-        file.write_bytes(text.encode())
+        with tempfile.NamedTemporaryFile(
+            dir=file.parent, prefix=f".{file.name}.", suffix=".trial", delete=False
+        ) as made:
+            made.write(text.encode())
     except OSError as error:
         raise Failure(f"{file.parent}: cannot be written to: {error.strerror}") from None
+    return Path(made.name)
 
 
 def _models(settings: Settings) -> set[str]:
@@ -127,33 +129,75 @@ class Waiting:
             self.doing = doing
 
 
-def _carry_over(running: list[Waiting], file: Path, before: bytes, edit: Edit, *, ends_at: float) -> None:
-    asked = [one for one in running if not one.service.demo]
-    if len(asked) < len(running):
-        print("a service that runs with --demo keeps its demo model")
-    if not asked:
-        print("no service runs with this file: the model is used from the next start on")
-        return
-    ours = edit.text.encode()
-    digest = hashlib.sha256(ours).hexdigest()
-    try:
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The file's new text, from when it is written until the services took it over, or it is put back."""
+
+    file: Path
+    before: bytes
+    edit: Edit
+    running: list[Waiting]
+
+    @property
+    def ours(self) -> bytes:
+        return self.edit.text.encode()
+
+    def make(self, signals: Signals, found: Path, card: ModelCard, *, ends_at: float) -> None:
+        """Raises Failure when it did not work out; however it ends then, the file is as it was."""
+        if self.file.read_bytes() != self.before:
+            raise Failure(f"{self.file}: somebody else changed it meanwhile; nothing was done")
+        try:
+            signals.heed()
+            if self.ours != self.before:
+                write(self.file, self.ours)
+            print(f"{self.file}: chain entry {self.edit.entry} is {card.name} now ({found})")
+            if self.edit.old_path and not self.edit.path:
+                print(f"its path ({self.edit.old_path}) belonged to the old model and is gone")
+            self._carry_over(signals, ends_at)
+        except (Failure, OSError) as error:
+            status = error.status if isinstance(error, Failure) else 1
+            raise Failure(f"{error}; {self._put_back()}", status) from None
+        except BaseException:
+            self._put_back()
+            raise
+
+    def _carry_over(self, signals: Signals, ends_at: float) -> None:
+        asked = self._asked()
+        if len(asked) < len(self.running):
+            print("a service that runs with --demo keeps its demo model")
+        if not asked:
+            print("no service runs with this file: the model is used from the next start on")
+            return
         for one in asked:
             one.service.reload()
         for one in asked:
-            _conclude(_awaited(one, digest, file, ours, ends_at), one.service)
-    except (Failure, OSError) as error:
-        put_back = _put_back(file, before, ours, asked)
-        raise Failure(f"{error}; {put_back}") from None
+            _conclude(self._awaited(one, signals, ends_at), one.service)
 
+    def _asked(self) -> list[Waiting]:
+        return [one for one in self.running if not one.service.demo]
 
-def _awaited(one: Waiting, digest: str, file: Path, ours: bytes, ends_at: float) -> dict[str, Any]:
-    while (swap := one.outcome(digest)) is None:
-        if time.monotonic() > ends_at:
-            raise Failure("the service did not come to an end in time; --wait gives it longer")
-        if file.read_bytes() != ours:
-            raise Failure("somebody else changed the file meanwhile")
-        time.sleep(_TICK_S)
-    return swap
+    def _awaited(self, one: Waiting, signals: Signals, ends_at: float) -> dict[str, Any]:
+        digest = hashlib.sha256(self.ours).hexdigest()
+        while (swap := one.outcome(digest)) is None:
+            signals.heed()
+            if time.monotonic() > ends_at:
+                raise Failure("the service did not come to an end in time; --wait gives it longer")
+            if self.file.read_bytes() != self.ours:
+                raise Failure("somebody else changed the file meanwhile")
+            time.sleep(_TICK_S)
+        return swap
+
+    def _put_back(self) -> str:
+        """The file as it was, and the services that took the new one back to it; what was done, in words."""
+        if self.file.read_bytes() == self.before:
+            return f"{self.file} is as it was"
+        if self.file.read_bytes() != self.ours:
+            return f"{self.file} was left as it is"
+        write(self.file, self.before)
+        for one in self._asked():
+            with suppress(OSError):  # it has ended
+                one.service.reload()
+        return f"{self.file} is as it was"
 
 
 def _conclude(swap: dict[str, Any], service: Found) -> None:
@@ -162,18 +206,3 @@ def _conclude(swap: dict[str, Any], service: Found) -> None:
     note = f" ({swap['reason']})" if swap["reason"] else ""
     done = "had it already" if swap["outcome"] == "unchanged" else f"took it over in {swap['seconds']:.1f} s"
     print(f"the service (process {service.pid}) {done}{note}")
-
-
-def _put_back(file: Path, before: bytes, ours: bytes, asked: list[Waiting]) -> str:
-    """The file as it was, and the services that took the new one back to it."""
-    if file.read_bytes() != ours:
-        return f"{file} was left as it is"
-    if before == ours:
-        return f"{file} needed no change"
-    write(file, before)
-    for one in asked:
-        try:
-            one.service.reload()
-        except OSError:  # it has ended
-            continue
-    return f"{file} is as it was"
