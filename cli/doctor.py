@@ -12,6 +12,7 @@ import typer
 
 from cli.console import ConfigOption, Failure, JsonOption, console, settings
 from models.catalogue import Catalogue, ModelError
+from models.verdict import compared, require_whole, unchanged
 from models.weights import locate, verify, vouched_for
 from safety_filter.helplines import Helplines
 from safety_filter.review import load_rules
@@ -138,13 +139,16 @@ def _weights(name: str, entry: LlamaEntry | LlamaServerEntry, chosen: Settings) 
     try:
         card = Catalogue.tolerant(chosen.catalogue).get(entry.model)
         path = locate(card, weights_dir=weights_dir(chosen), path=entry.path)
-        verify(path, card)
-        vouched = vouched_for(path, card)
+        verify(path, card, named=entry.path is not None)
+        require_whole(path, card, named=entry.path is not None)
+        vouched, genuine = vouched_for(path, card), compared(path, card)
     except ModelError as error:
         return Check(name, "fail", str(error))
     if not vouched:
         mend = f"record it: crisis models pull {card.name} --from {path}"
         return Check(name, "warn", f"{path}: of the right size, but nothing says what it should be", mend)
+    if not genuine:
+        return Check(name, "warn", f"{path}: {unchanged(path, card)}")
     if card.status != "approved":
         return Check(name, "warn", f"{path}: genuine, but a {card.status} model", "never put it in front of people")
     return Check(name, "pass", f"{path}: genuine")

@@ -18,9 +18,15 @@ from models.catalogue import ModelError
 from models.hub import Progress
 from models.pull import Pulled, adopt
 from models.pull import pull as fetch
-from models.weights import Verdict, judge
+from models.verdict import Outcome, Verdict, judge
 
-_STYLES = {"genuine": "green", "unrecorded": "yellow", "damaged": "bold red", "missing": "bold red"}
+_STYLES: dict[Outcome, str] = {
+    "genuine": "green",
+    "unchanged": "yellow",
+    "unrecorded": "yellow",
+    "damaged": "bold red",
+    "missing": "bold red",
+}
 
 
 def pull(
@@ -63,7 +69,10 @@ def verify(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read every byte of the files that are here and say whether they are what they were; exit status 1 if not."""
+    """Read every byte of the files that are here and say whether they are what they were; exit status 1 if not.
+
+    genuine: as the hub, the catalogue or you said it must be. unchanged: as when it came, but nobody said what it is.
+    """
     known = opened(config)
     try:
         verdicts = [judge(known.card(name), known.folder)] if name else list(_all(known))
@@ -76,7 +85,7 @@ def verify(
         console().print(f"{verdict.model}: {verdict.found}", markup=False)
     if not verdicts:
         print(f"no model's file is in {known.folder}, and none is recorded there")
-    if any(verdict.outcome != "genuine" for verdict in verdicts):
+    if any(verdict.outcome not in ("genuine", "unchanged") for verdict in verdicts):
         raise typer.Exit(1)
 
 
@@ -90,7 +99,7 @@ def _all(known: Opened) -> Iterator[Verdict]:
 def _tell(done: Pulled) -> None:
     entry = done.entry
     if done.was_here:
-        print(f"{done.path}: here already, as recorded; every byte: crisis models verify")
+        print(f"{done.path}: here already, every byte as recorded")
         return
     against = {
         "hub": "the hub's own",
@@ -100,6 +109,8 @@ def _tell(done: Pulled) -> None:
     }
     commit = f" at commit {entry.revision[:12]}" if entry.revision else ""
     resumed = f" ({done.resumed_bytes:,} bytes were here from before)" if done.resumed_bytes else ""
+    if done.replaced:
+        print(f"{done.path}: the file that was here failed its check and is replaced")
     print(f"{done.path}: {entry.size_bytes:,} bytes{commit}{resumed}")
     print(f"sha256 {entry.sha256}, {against[entry.checked_against]}; recorded in {done.path.with_name(lock.NAME)}")
 

@@ -68,7 +68,7 @@ def _genuine(card: ModelCard, known: Opened, path: Path | None) -> Path:
     """The model's file, where it is what it should be. Failure says why not, before anything changes."""
     try:
         found = locate(card, weights_dir=known.folder, path=path)
-        verify(found, card)
+        verify(found, card, named=path is not None)
     except ModelError as error:
         raise Failure(str(error)) from None
     return found

@@ -36,19 +36,28 @@ class Header:
 def read(path: Path) -> Header:
     """Raises HeaderUnread without the gguf package or for a file of no known kind of language model, WeightsMissing
     for one that cannot be opened, and WeightsDamaged for one that is no whole GGUF file."""
+    reader = _whole(path)
+    values = {name: field for name, field in reader.fields.items() if not name.startswith("tokenizer.")}
     try:
-        reader = _open(path)
+        return _header({name: field.contents() for name, field in values.items()}, reader)
+    except _BROKEN as exc:
+        raise HeaderUnread(f"{path} is a GGUF file, but not of a language model whose memory can be told") from exc
+
+
+def require_whole(path: Path) -> None:
+    """The same without a word on what kind of model it is: a cut-off file is one whose tensors go beyond its end."""
+    _whole(path)
+
+
+def _whole(path: Path) -> "GGUFReader":
+    try:
+        return _open(path)
     except ImportError as exc:
         raise HeaderUnread("reading a model file needs gguf: pip install 'crisis-support[weights]'") from exc
     except OSError as exc:
         raise WeightsMissing(f"{path} cannot be read: {exc.strerror}") from exc
     except _BROKEN as exc:
         raise WeightsDamaged(f"{path} is not a whole GGUF file: it is damaged, cut off or something else") from exc
-    values = {name: field for name, field in reader.fields.items() if not name.startswith("tokenizer.")}
-    try:
-        return _header({name: field.contents() for name, field in values.items()}, reader)
-    except _BROKEN as exc:
-        raise HeaderUnread(f"{path} is a GGUF file, but not of a language model whose memory can be told") from exc
 
 
 def _open(path: Path) -> "GGUFReader":

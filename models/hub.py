@@ -83,8 +83,8 @@ def download(remote: Remote, file: IO[bytes], resumed: int, progress: Progress) 
 
 
 @contextlib.contextmanager
-def named_faults(card: ModelCard) -> Iterator[None]:
-    """Every way in which hub, network and disk fail, as one line each."""
+def named_faults(card: ModelCard, *, kept: Callable[[], bool]) -> Iterator[None]:
+    """Every way in which hub, network and disk fail, as one line each. kept: whether anything is here to go on from."""
     hub = _hub()
     import httpx2  # what huggingface_hub speaks through
 
@@ -101,12 +101,13 @@ def named_faults(card: ModelCard) -> Iterator[None]:
     except (ValueError, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as exc:
         raise PullFailed(f"{card.name}: {hub.constants.ENDPOINT} is no hub's address; check HF_ENDPOINT") from exc
     except (httpx2.HTTPError, ConnectionError, TimeoutError) as exc:
+        so_far = "what came so far is kept: " if kept() else ""
         raise PullFailed(
-            f"{card.name}: no connection to {_host()} ({type(exc).__name__}); what came so far is kept: pull again, "
+            f"{card.name}: no connection to {_host()} ({type(exc).__name__}); {so_far}pull again, "
             "or bring the file and use --from FILE"
         ) from exc
     except OSError as exc:
-        raise PullFailed(_disk(card, exc)) from exc
+        raise PullFailed(_disk(card, exc, so_far=", it goes on where it stopped" if kept() else "")) from exc
 
 
 def _answered(card: ModelCard, error: Any) -> str:
@@ -123,9 +124,9 @@ def _answered(card: ModelCard, error: Any) -> str:
     return f"{card.name}: {_host()} answered with status {status}; try again later"
 
 
-def _disk(card: ModelCard, error: OSError) -> str:
+def _disk(card: ModelCard, error: OSError, *, so_far: str) -> str:
     if error.errno in _FULL:
-        return f"{card.name}: the disk is full; make room and pull again, it goes on where it stopped"
+        return f"{card.name}: the disk is full; make room and pull again{so_far}"
     if error.errno is None:  # huggingface_hub's own check
         return f"{card.name}: fewer or more bytes came than the hub promised; pull again"
     return f"{card.name}: {error.filename or 'the file'} cannot be written: {error.strerror}"
@@ -144,6 +145,7 @@ def _host() -> str:
 
 
 def _hub() -> ModuleType:
+    _require_address(os.environ.get("HF_ENDPOINT", "https://huggingface.co"))
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
     try:
@@ -156,3 +158,14 @@ def _hub() -> ModuleType:
     quiet: Any = huggingface_hub.utils.logging.set_verbosity_error
     quiet()
     return huggingface_hub
+
+
+def _require_address(endpoint: str) -> None:
+    """Before the library is loaded: it takes HF_ENDPOINT apart while it is, and fails in ways of its own."""
+    try:
+        parts = urlsplit(endpoint)
+        right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        right = False
+    if not right or not endpoint.isprintable() or " " in endpoint:
+        raise PullFailed(f"{endpoint!r} is no hub's address; check HF_ENDPOINT, or unset it")

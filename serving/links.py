@@ -115,7 +115,7 @@ def _engine(entry: LocalEntry, card: ModelCard, settings: Settings, cards: Catal
 
 def _weights(named: Path | None, card: ModelCard, settings: Settings) -> Path:
     path = locate(card, weights_dir=weights_dir(settings), path=named)
-    verify(path, card)
+    verify(path, card, named=named is not None)
     return path
 
 

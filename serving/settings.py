@@ -350,8 +350,13 @@ def data_folder(environ: dict[str, str] | None = None) -> Path:
 
 
 def weights_dir(settings: Settings) -> Path:
-    """Where weights are looked for."""
-    return settings.weights_dir or data_folder() / "weights"
+    """Where weights are looked for; `~` is the home of the user whom this process runs as."""
+    return _at_home(settings.weights_dir) if settings.weights_dir else data_folder() / "weights"
+
+
+def _at_home(path: Path) -> Path:
+    """`~` and `~name` are a shell's: neither a settings file nor a service manager expands them."""
+    return Path(os.path.expanduser(path))
 
 
 def cache_folder(environ: dict[str, str] | None = None) -> Path:

@@ -205,6 +205,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> list[Ran]:
         ["models", "show", "llama-guard-3-1b-q4_k_m", "--json"],
         ["models", "plan", "mistral-7b", "--vram", "8GiB"],
         ["models", "plan", "mistral-7b", "--vram", "8GiB", "--json"],
+        ["models", "plan", QWEN, "--vram", "8"],
+        ["models", "plan", QWEN, "--vram", "8192"],
         env=env,
         cwd=folder,
     )
@@ -219,11 +221,32 @@ def test_a_plan_is_an_answer_in_words_or_json(ran: list[Ran]) -> None:
     assert "sliding layers" in ran[1].out
 
 
-@pytest.mark.parametrize(("number", "says"), [(2, "a size such as 8GiB"), (3, "parallel"), (4, "kv"), (5, "known:")])
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (2, "a size such as 8GiB"),
+        (3, "parallel"),
+        (4, "kv"),
+        (5, "known:"),
+        (11, "did you mean 8GiB?"),
+        (12, "did you mean 8192MiB?"),
+    ],
+)
 def test_wrong_use_of_plan_is_one_line(ran: list[Ran], number: int, says: str) -> None:
     assert (ran[number].status, ran[number].out) == (2, "")
     (line,) = ran[number].err.splitlines()
     assert says in line
+
+
+def test_the_folder_of_weights_may_be_at_home_and_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "file").write_text("no folder")
+    env = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "none")}
+    (home,) = crisis(["models", "list"], env={**env, "CRISIS_WEIGHTS_DIR": "~/weights"}, cwd=tmp_path)
+    assert home.out.endswith(f"weights are looked for in {tmp_path}/weights\n")
+    (wrong,) = crisis(["models", "list"], env={**env, "CRISIS_WEIGHTS_DIR": str(tmp_path / "file")}, cwd=tmp_path)
+    assert (wrong.status, wrong.out) == (2, "")
+    assert wrong.err == f"crisis: {tmp_path}/file: is no folder; set weights_dir or CRISIS_WEIGHTS_DIR to one\n"
 
 
 def test_a_refused_model_is_refused_by_its_plan_too(ran: list[Ran]) -> None:

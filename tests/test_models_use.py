@@ -158,6 +158,7 @@ def test_a_file_elsewhere_is_named_whole(tmp_path: Path) -> None:
     ("arguments", "env", "status", "says"),
     [
         ((DEMO, "--path", "none.gguf"), {}, 1, "none.gguf"),
+        ((DEMO, "--path", "crisis.toml"), {}, 1, "is not a GGUF file; put a whole file there, or name another one"),
         ((DEMO,), {"CRISIS_ALLOW_UNAPPROVED": "false"}, 1, "is not approved to speak to people"),
         ((DEMO,), {"CRISIS_CHAIN": "[]"}, 2, "a CRISIS_… variable sets the chain"),
         ((DEMO, "--entry", "z"), {}, 2, "no chain entry is called 'z'"),

@@ -37,7 +37,7 @@ licence = "none"
 """
 SCENARIOS = (
     "ok", "redirect", "no-hash", "gated", "private", "forbidden", "no-file", "no-commit", "down", "wrong-size",
-    "wrong-hash", "huge", "not-a-hub",
+    "wrong-hash", "huge", "not-a-hub", "cut-there",
 )  # fmt: skip
 
 
@@ -154,6 +154,7 @@ def test_a_file_without_a_hash_is_recorded_as_compared_with_nothing(answers: tup
         ("huge", "1000000.0 GB are needed"),
         ("not-a-hub", "does not answer like a Hugging Face hub"),
         ("not-gguf", "is not a GGUF file"),
+        ("cut-there", "is not a whole GGUF file, there already"),
     ],
 )
 def test_what_the_hub_does_wrong_is_one_line_and_leaves_nothing_that_looks_whole(
@@ -259,8 +260,10 @@ def test_a_full_disk_is_one_line(here: Here) -> None:
         ({"HF_ENDPOINT": "http://127.0.0.1:9"}, "no connection to 127.0.0.1:9"),
         ({"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE is set"),
         ({"HF_ENDPOINT": "nowhere"}, "check HF_ENDPOINT"),
+        ({"HF_ENDPOINT": "http://[::1"}, "'http://[::1' is no hub's address; check HF_ENDPOINT"),
+        ({"HF_ENDPOINT": "http://127.0.0.1:hub"}, "check HF_ENDPOINT"),
     ],
-    ids=["no network", "offline", "nonsense"],
+    ids=["no network", "offline", "nonsense", "half an address", "no port"],
 )
 def test_without_a_network_there_is_one_line_and_nothing_written(here: Here, env: dict[str, str], says: str) -> None:
     ran = crisis(["models", "pull", "ok"], env=here.env | env)[0]
@@ -268,6 +271,7 @@ def test_without_a_network_there_is_one_line_and_nothing_written(here: Here, env
     (line,) = ran.err.splitlines()
     assert says in line
     assert "--from FILE" in line or "HF_ENDPOINT" in line
+    assert "kept" not in line, "nothing came"
     assert here.files() == []
 
 
@@ -317,12 +321,14 @@ def test_verify_finds_a_changed_byte_a_cut_file_a_missing_one_and_one_nobody_rec
     cut = here.folder / "redirect.gguf"
     cut.write_bytes(cut.read_bytes()[:-1])
     (here.folder / "no-hash.gguf").unlink()
-    (here.folder / "down.gguf").write_bytes(b"GGUF")
+    (here.folder / "down.gguf").write_bytes(content("down.gguf"))
+    (here.folder / "gated.gguf").write_bytes(content("gated.gguf")[:-1])
     ran = crisis(["models", "verify", "--json"], ["models", "verify", "redirect"], env=here.env)
     assert [one.status for one in ran] == [1, 1]
     found = {verdict["model"]: verdict for verdict in json.loads(ran[0].out)}
     outcomes = {name: verdict["outcome"] for name, verdict in found.items() if name != "smollm2-135m-instruct-q4_1"}
-    assert outcomes == {"ok": "damaged", "redirect": "damaged", "no-hash": "missing", "down": "unrecorded"}
+    seen = {"ok": "damaged", "redirect": "damaged", "no-hash": "missing", "down": "unrecorded", "gated": "damaged"}
+    assert outcomes == seen
     assert "SHA-256 differs" in found["ok"]["found"]
     assert "has 59,999 bytes, redirect has 60,000" in found["redirect"]["found"]
     assert "crisis models pull no-hash" in found["no-hash"]["found"]
@@ -343,6 +349,51 @@ def test_the_service_reads_a_file_again_only_when_its_time_or_size_changed(tmp_p
     os.utime(path)
     with pytest.raises(WeightsDamaged, match="SHA-256 differs"):
         verify(path, card)
+
+
+@pytest.mark.parametrize("how", ["a byte", "an end", "another file"])
+def test_what_verify_says_mends_a_damaged_file_at_its_commit(here: Here, how: str) -> None:
+    assert crisis(["models", "pull", "ok"], env=here.env)[0].status == 0
+    path = here.folder / "ok.gguf"
+    stat, data = path.stat(), bytearray(path.read_bytes())
+    data[30_000] ^= 1
+    path.write_bytes({"a byte": bytes(data), "an end": content("ok.gguf")[:-1], "another file": b"no model"}[how])
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    told, mended, after = crisis(
+        ["models", "verify", "ok"], ["models", "pull", "ok"], ["models", "verify"], env=here.env
+    )
+    assert "fetch it again: crisis models pull ok" in told.out
+    assert mended.status == 0, mended.err
+    assert "the file that was here failed its check and is replaced" in mended.out
+    assert path.read_bytes() == content("ok.gguf")
+    assert f"/resolve/{COMMIT}/" in here.hub.asked("ok")[-1]["path"]
+    assert after.status == 0
+
+
+def test_a_file_that_was_compared_with_nothing_is_never_called_genuine(here: Here) -> None:
+    told = crisis(["models", "pull", "no-hash"], ["models", "verify"], ["models", "verify", "--json"], env=here.env)
+    assert [ran.status for ran in told] == [0, 0, 0]
+    assert "genuine  " not in told[1].out
+    assert told[1].out.startswith("unchanged")
+    assert "was compared with nothing" in told[1].out
+    assert json.loads(told[2].out)[0]["outcome"] == "unchanged"
+    digest, path = hashlib.sha256(content("no-hash.gguf")).hexdigest(), str(here.folder / "no-hash.gguf")
+    given = ["models", "pull", "no-hash", "--from", path, "--sha256", digest]
+    assert crisis(given, ["models", "verify"], env=here.env)[1].out.startswith("genuine")
+
+
+def test_a_cut_file_that_was_recorded_once_is_found_and_replaced(here: Here) -> None:
+    here.folder.mkdir()
+    cut = here.folder / "ok.gguf"
+    cut.write_bytes(content("ok.gguf")[:-100])
+    digest = hashlib.sha256(cut.read_bytes()).hexdigest()
+    entry = lock.made(cut, model="ok", sha256=digest, origin="file", against="nothing")
+    lock.record(here.folder, "ok.gguf", entry)
+    told, mended = crisis(["models", "verify", "ok"], ["models", "pull", "ok"], env=here.env)
+    assert told.out.startswith("damaged")
+    assert "bring it again: crisis models pull ok --from FILE, or fetch it: crisis models pull ok" in told.out
+    assert mended.status == 0, mended.err
+    assert here.locked("ok.gguf").sha256 == hashlib.sha256(content("ok.gguf")).hexdigest()
 
 
 # by hand
@@ -376,6 +427,33 @@ def test_a_file_already_in_its_place_is_recorded_there(tmp_path: Path) -> None:
     done = adopt(card, tmp_path / "own.gguf", tmp_path, quietly)
     assert done.path.stat().st_ino == before
     assert lock.read(tmp_path)["own.gguf"].sha256 == hashlib.sha256(content("brought")).hexdigest()
+
+
+@pytest.mark.parametrize("size_bytes", [0, 60_500], ids=["no size known", "within the tolerance"])
+def test_a_cut_off_file_is_neither_copied_nor_recorded(tmp_path: Path, size_bytes: int) -> None:
+    card = brought(tmp_path, size_bytes=size_bytes)
+    (tmp_path / "brought.gguf").write_bytes(content("brought")[:-100])
+    with pytest.raises(WeightsDamaged, match=r"is not a whole GGUF file.*; bring a whole one"):
+        adopt(card, tmp_path / "brought.gguf", tmp_path / "w", quietly)
+    assert not (tmp_path / "w").exists()
+
+
+def test_a_whole_file_takes_the_place_of_a_cut_one_that_was_recorded(tmp_path: Path) -> None:
+    card, folder = brought(tmp_path), tmp_path / "w"
+    folder.mkdir()
+    cut = folder / "own.gguf"
+    cut.write_bytes(content("brought")[:-100])
+    lock.record(folder, "own.gguf", lock.made(cut, model="own", sha256="1" * 64, origin="file", against="nothing"))
+    assert adopt(card, tmp_path / "brought.gguf", folder, quietly).path.read_bytes() == content("brought")
+
+
+def test_a_damaged_file_that_no_hub_has_is_to_be_brought_again(tmp_path: Path) -> None:
+    card = brought(tmp_path)
+    path = adopt(card, tmp_path / "brought.gguf", tmp_path / "w", quietly).path
+    path.write_bytes(content("brought")[:-1])
+    for asked in (lambda: pull(card, tmp_path / "w", quietly), lambda: verify(path, card)):
+        with pytest.raises(WeightsDamaged, match="bring a whole one: crisis models pull own --from FILE"):
+            asked()
 
 
 @pytest.mark.parametrize("known", ["given", "catalogue", "recorded"])

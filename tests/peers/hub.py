@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 import random
+import struct
 from typing import Any
 
 from peers.wire import Exchange, serve
@@ -20,8 +21,18 @@ _HALF = 15_000_000  # the client writes ten million bytes at a time
 def content(name: str) -> bytes:
     """The bytes of a file, always the same for a name."""
     size = BIG_BYTES if "big" in name else SMALL_BYTES
-    body = random.Random(name).randbytes(size - 4)
-    return (b"nope" if "not-gguf" in name else b"GGUF") + body
+    body = random.Random(name).randbytes(size - len(_header(0)))
+    whole = _header(len(body)) + body
+    if "cut-there" in name:
+        return whole[:-100]
+    return b"nope" + whole[4:] if "not-gguf" in name else whole
+
+
+def _header(size: int) -> bytes:
+    """Of a GGUF file with one tensor of so many bytes, as long as the format's alignment wants it."""
+    one_tensor = struct.pack("<4sIQQ", b"GGUF", 3, 1, 0)
+    named = struct.pack("<Q", 1) + b"t" + struct.pack("<IQIQ", 1, size, 24, 0)  # 24: whole numbers of a byte each
+    return (one_tensor + named).ljust(64, b"\0")
 
 
 class Hub:
