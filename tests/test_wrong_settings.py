@@ -1,11 +1,13 @@
 """Wrong settings: each gives one clear line wherever an operator looks, and the service answers all the same."""
 
+import hashlib
 import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 from commands import Ran, crisis
+from peers.hub import content
 from running import service
 
 from cli import doctor
@@ -272,9 +274,9 @@ def test_config_check_names_the_models_that_may_not_be_used(looked: tuple[Ran, R
 
 
 def test_the_doctor_does_not_call_a_file_genuine_that_nothing_vouches_for(folder: Path) -> None:
-    """Only a file that was pulled, or recorded with --from, or whose hash is in the catalogue, can be told genuine."""
+    """Only a file whose hash the hub, the catalogue or the operator gave can be told genuine."""
     path = folder / "own.gguf"
-    path.write_bytes(b"GGUF" + bytes(100))
+    path.write_bytes(content("own.gguf"))
     own = 'name = "own"\ntitle = "Own"\nfile = "own.gguf"\nstatus = "unapproved"\nreason = "x"\nlicence = "x"\n'
     (folder / "own.toml").write_text(f"[[model]]\n{own}context_trained = 1024\n{SHAPE}", encoding="utf-8")
     (folder / "crisis.toml").write_text(
@@ -283,7 +285,12 @@ def test_the_doctor_does_not_call_a_file_genuine_that_nothing_vouches_for(folder
     before = [check for check in doctor.examine(None) if check.name == "chain entry own (own)"]
     assert [check.outcome for check in before] == ["warn"]
     assert "nothing says what it should be" in before[0].found
-    adopt(Catalogue.load(folder / "own.toml").get("own"), path, folder, lambda here, total: None)
+    card = Catalogue.load(folder / "own.toml").get("own")
+    adopt(card, path, folder, lambda here, total: None)
+    (brought,) = [check for check in doctor.examine(None) if check.name == "chain entry own (own)"]
+    assert "unchanged since it came here" in brought.found
+    assert "genuine, but" not in brought.found
+    adopt(card, path, folder, lambda here, total: None, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
     (after,) = [check for check in doctor.examine(None) if check.name == "chain entry own (own)"]
     assert "genuine, but a unapproved model" in after.found
 
