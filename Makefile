@@ -81,7 +81,7 @@ eval: setup ## people in crisis and people who are not, through the service and 
 	@$(BIN)/crisis eval run --demo --backend service --backend static --backend demo --detection 100 --fresh --out build/eval
 	@$(BIN)/crisis eval gate --run build/eval
 
-train: setup ## train SHIELD's learned stage again from eval/data (about an hour on two cores)
+train: setup ## train SHIELD's learned stage again from eval/data (an hour on two cores with bfloat16, more without)
 	@$(BIN)/pip install --disable-pip-version-check -q -c constraints.txt torch
 	@$(BIN)/pip install --disable-pip-version-check -q -c constraints.txt -e '.[train]'
 	@$(BIN)/python -m eval.training.shield

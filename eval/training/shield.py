@@ -38,9 +38,9 @@ FIXED = 6  # layers that keep the source's weights
 AGAIN = 3_200  # lines of the first training that are learned again with the develop parts, so that none is forgotten
 BESIDE = 3_000  # older lines that are learned again beside the newest ones
 TALKS = 1_500  # talks put together from single messages, learned with the develop parts
-FALSE_ALARMS = 0.04
+FALSE_ALARMS = 0.036
 """The share of the tune part's ordinary messages that may be raised from none to low."""
-MISSED = 0.005
+MISSED = 0.008
 """The share of crisis messages that may be thought surely ordinary, so that an unsure rule is not believed."""
 GRAVE_COUNTS = 2.0
 """What a message of high or imminent danger counts beside another: one that is missed costs most."""
