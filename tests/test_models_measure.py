@@ -34,7 +34,7 @@ measure.of_shape(card.shape, card.quantisation, run, Path(sys.argv[1]), measure.
 
 def writing(folder: Path) -> subprocess.Popen[str]:
     """A process that is writing its replica into the folder."""
-    process = subprocess.Popen([sys.executable, "-c", _WRITING, str(folder)], stdout=subprocess.PIPE, text=True)  # noqa: S603
+    process = subprocess.Popen([sys.executable, "-c", _WRITING, str(folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "writing\n"
     return process
