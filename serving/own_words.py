@@ -53,8 +53,9 @@ class OwnWords:
             language=self.scene.language,
             first=self.channel != "sms" and not said_by_us(self.scene.turns),
         )
-        outside = f"{cell}_outside" if self.told.outside else ""
-        return outside if outside in self._words.tongue(self.scene.language).tables.get("scene", {}) else cell
+        known = self._words.tongue(self.scene.language).tables.get("scene", {})
+        nearer = [f"{cell}_beside"] if self.told.someone else [f"{cell}_outside"] if self.told.outside else []
+        return next((one for one in nearer if one in known), cell)
 
     @cached_property
     def _words(self) -> Wording:

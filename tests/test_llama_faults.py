@@ -247,4 +247,6 @@ async def test_nothing_that_a_person_wrote_is_printed_or_logged_or_in_an_error(
     out, err = capfd.readouterr()
     assert SECRET not in str(caught.value)
     assert SECRET not in repr(engine.stats)
-    assert (out, err, caplog.text) == ("", "", "")
+    assert (out, err) == ("", "")
+    assert SECRET not in caplog.text
+    assert all("ended by SIGKILL" in line for line in caplog.messages), "only why the engine is off"

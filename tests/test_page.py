@@ -102,7 +102,7 @@ def test_nothing_is_asked_of_other_hosts_and_the_policy_would_not_let_it(visit: 
 
 
 def test_a_message_sent_by_keyboard_gets_help_first_and_then_words(visit: Visit, fake: FakeResponder):
-    fake.script = (0.6, OPENING, 0.3, LINES)
+    fake.script = (2.0, OPENING, 0.3, LINES)
     page = visit.page
     page.focus("#message")
     page.keyboard.type(WORDS)
