@@ -46,7 +46,7 @@ check: setup ## format, lint, strict types, import contracts, the proof of every
 bench: setup ## latency and overhead of the whole path, as JSON
 	@$(BIN)/python -m eval.bench
 
-bench-engines: setup ## every engine that is here, with our path and bare, in one table (10 minutes on two cores)
+bench-engines: setup ## every engine that is here, with our path and bare, in one table (25 minutes on two cores; ARGS="--rounds 2 --fresh 1" shortens it)
 	@$(BIN)/python -m eval.bench.engines $(ARGS)
 
 bench-gpu: ## the client's two models in their real shapes on an NVIDIA GPU: first token, reply, tokens/s, memory
