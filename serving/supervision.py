@@ -8,6 +8,7 @@ starting -> ready -> restarting -> ready …      it ended or was lost; tried ag
 import asyncio
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -157,3 +158,31 @@ class Supervisor:
             self._settled.set()
         else:
             self._settled.clear()
+
+
+class Supervised(ABC):
+    """What every engine has that a Supervisor keeps in use; it says by `_live` how one life of it goes."""
+
+    def __init__(self, *, name: str, model: str, source: str, pauses: Pauses) -> None:
+        self.name = name
+        self.model = model
+        self.source = source
+        self.stats = Usage()
+        self.warmed = asyncio.Event()
+        self._supervisor = Supervisor(name, self._live, pauses)
+
+    @property
+    def state(self) -> State:
+        return self._supervisor.state
+
+    @property
+    def state_reason(self) -> str:
+        return self._supervisor.reason
+
+    async def wait_ready(self, timeout_s: float) -> None:
+        """Return once it is ready. Raises BackendUnavailable when it failed, or is not ready in time."""
+        await self._supervisor.wait_ready(timeout_s)
+
+    @abstractmethod
+    async def _live(self) -> str:
+        """Begin, and watch it; returns why it is gone."""

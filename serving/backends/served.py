@@ -5,7 +5,7 @@ BackendUnavailable at once. A backend says how it meets its server (`_live`) and
 """
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Generic, Protocol, TypeVar
@@ -14,8 +14,7 @@ from serving.backend import BackendBusy, Request
 from serving.backends.continuing import continuing
 from serving.backends.messages import fitted
 from serving.backends.reported import Refusals
-from serving.supervision import Pauses, State, Supervisor
-from serving.worker.protocol import Usage
+from serving.supervision import Pauses, Supervised
 
 
 class ServedSettings(Protocol):
@@ -32,40 +31,23 @@ class ServedSettings(Protocol):
 _Settings = TypeVar("_Settings", bound=ServedSettings)
 
 
-class ServedBackend(ABC, Generic[_Settings]):
+class ServedBackend(Supervised, Generic[_Settings]):
     """One model of one server: its state, its places, and the way of one reply."""
 
     def __init__(
         self, *, name: str, model: str, settings: _Settings, refusals: Refusals, source: str = "local"
     ) -> None:
-        self.name = name
-        self.model = model
-        self.source = source
+        super().__init__(name=name, model=model, source=source, pauses=settings.pauses)
         self.settings = settings
-        self.stats = Usage()
-        self.warmed = asyncio.Event()
         self._refusals = refusals
-        self._supervisor = Supervisor(name, self._live, settings.pauses)
         self._places = asyncio.Semaphore(settings.parallel)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(name={self.name!r}, model={self.model!r})"
 
-    @property
-    def state(self) -> State:
-        return self._supervisor.state
-
-    @property
-    def state_reason(self) -> str:
-        return self._supervisor.reason
-
     async def start(self) -> None:
         """Begin to look for the server in the background; returns at once."""
         self._supervisor.start("looking for the server")
-
-    async def wait_ready(self, timeout_s: float) -> None:
-        """Return once it is ready. Raises BackendUnavailable when it failed, or is not ready in time."""
-        await self._supervisor.wait_ready(timeout_s)
 
     async def stream(self, request: Request) -> AsyncIterator[str]:
         """Pieces of the reply after request.prefix. Closing the iterator closes the connection of this request."""
@@ -90,7 +72,3 @@ class ServedBackend(ABC, Generic[_Settings]):
     @abstractmethod
     def _texts(self, request: Request, dropped: int) -> AsyncGenerator[str, None]:
         """The pieces of one reply; sets `stats` at its end."""
-
-    @abstractmethod
-    async def _live(self) -> str:
-        """Meet the server and watch it; returns why it is gone."""

@@ -27,7 +27,7 @@ from serving.llama_server.settings import Launch, LlamaServerSettings
 from serving.llama_server.sites import Site, make_site
 from serving.llama_server.warming import Traffic, Warmer, warm_slots
 from serving.places import Places
-from serving.supervision import State, Supervisor
+from serving.supervision import Supervised
 from serving.worker.jobs import job_of
 from serving.worker.protocol import Job, Usage
 from serving.worker.template import ChatTemplate, TemplateRejected
@@ -58,7 +58,7 @@ class Server:
     states: Path | None
 
 
-class LlamaServerEngine:
+class LlamaServerEngine(Supervised):
     """One model, as many replies at a time as the server has slots; further requests wait in a bounded queue.
 
     refuse looks at what the server itself says of its model.
@@ -73,29 +73,16 @@ class LlamaServerEngine:
         source: str = "local",
         refuse: RefuseReported = _refuse_nothing,
     ) -> None:
-        self.name = name
-        self.model = model
-        self.source = source
+        super().__init__(name=name, model=model, source=source, pauses=settings.pauses)
         self.settings = settings
-        self.stats = Usage()
-        self.warmed = asyncio.Event()
         self._refuse = refuse
         self._who = "llama-server"
-        self._supervisor = Supervisor(name, self._live, settings.pauses)
         self._server: Server | None = None
         self._site: Site | None = None
         self._prefix = ("", "")
         self._warming: asyncio.Task[None] | None = None
         self._traffic = Traffic()
         self._last_id = 0
-
-    @property
-    def state(self) -> State:
-        return self._supervisor.state
-
-    @property
-    def state_reason(self) -> str:
-        return self._supervisor.reason
 
     @property
     def restarts(self) -> int:
@@ -124,10 +111,6 @@ class LlamaServerEngine:
         """Begin loading, or looking for the server, in the background; returns at once."""
         ours = isinstance(self.settings.site, Launch)
         self._supervisor.start("loading the model" if ours else "looking for the server")
-
-    async def wait_ready(self, timeout_s: float) -> None:
-        """Return once it is ready. Raises BackendUnavailable when it failed, or is not ready in time."""
-        await self._supervisor.wait_ready(timeout_s)
 
     async def warm(self, prefix: str, rest: str = "") -> None:
         """Have this beginning of the system text evaluated in every slot at each start; returns at once.
