@@ -18,7 +18,7 @@ ROOMS = ("textrules", "shield", "safety_filter", "prompts", "serving")
 SHORT, LONG = 2_000, 16_000  # characters; the longest message that is read whole
 # Eight times the text takes eight times as long in linear time and sixty-four times in quadratic time. What takes less
 # than NOTICED_S is not looked at: of so little nothing can be told on a machine that others use.
-NOTICED_S, GROWTH, FAR_TOO_LONG_S = 0.1, 24, 2.0
+NOTICED_S, GROWTH, FAR_TOO_LONG_S = 0.04, 24, 2.0
 TRUSTED = ("textrules.rules.",)  # reads rule files, never a person's text
 EXTRAS = ("torch", "transformers", "bitsandbytes", "llama_cpp")  # may be absent (CI_FAST); those engines then are too
 METHODS = ("match", "fullmatch", "search", "sub", "subn", "finditer", "findall", "split")
@@ -77,10 +77,10 @@ def took(one, used, text):
 def despairs(one, used, short, long):  # the seconds that the long text takes, where they grow faster than it; else 0
     if (seconds := took(one, used, short)) > FAR_TOO_LONG_S:
         return seconds
-    if (seconds := took(one, used, long)) < NOTICED_S:
+    if took(one, used, long) < NOTICED_S:
         return 0
-    few = min(took(one, used, short) for _ in range(5))
-    return seconds if (seconds := min(seconds, took(one, used, long))) > max(NOTICED_S, GROWTH * few) else 0
+    few, many = (min(took(one, used, text) for _ in range(5)) for text in (short, long))
+    return many if many > max(NOTICED_S, GROWTH * few) else 0
 
 
 seen, slow = set(), []
