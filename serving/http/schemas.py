@@ -80,7 +80,7 @@ class RespondBody(RequestBody):
     conversation_id: Identifier | None = None
     context: OrNone[PassageBody] = Field(
         default=[],
-        description=f"{MAX_PASSAGES} passages of {MAX_PASSAGE:,} characters, {MAX_CONTEXT:,} in all, are used",
+        description=f"up to {MAX_PASSAGES}, {MAX_CONTEXT:,} characters in all; a model gets the first 8, 600 of each",
     )
     stream: bool | None = False
 
