@@ -2,6 +2,7 @@
 
 import functools
 import json
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -50,7 +51,7 @@ def assess(
     if explained:
         _explained(message, as_json=as_json)
         return
-    assessment = Detector.load().assess([Turn("user", message)])
+    assessment = _detector().assess([Turn("user", message)])
     if as_json:
         print(json.dumps(_record(assessment), ensure_ascii=False))
     else:
@@ -58,7 +59,7 @@ def assess(
 
 
 def _explained(message: str, *, as_json: bool) -> None:
-    said = explain(Detector.load(), [Turn("user", message)])
+    said = explain(_detector(), [Turn("user", message)])
     if as_json:
         print(json.dumps(record(said), ensure_ascii=False))
     else:
@@ -80,13 +81,17 @@ def _show(assessment: Assessment, message: str) -> None:
         out.print(f"  {found.level:<9} {found.rule_id:<{width}}  {place:<8}  {words!r}", markup=False)
 
 
+def _detector() -> Detector:
+    return Detector.usable(lambda fault: print(fault, file=sys.stderr))
+
+
 def _record(assessment: Assessment) -> Record:
     found: dict[str, Any] = assessment_json(assessment)
     return {**found, "per_turn": list(assessment.per_turn)}
 
 
 def _answering(*, explained: bool) -> Answer:
-    detector = Detector.load()
+    detector = _detector()
     if explained:
         return lambda line: {"id": line.get("id"), **record(explain(detector, _turns(line)))}
     return lambda line: {"id": line.get("id"), **_record(detector.assess(_turns(line)))}

@@ -45,7 +45,13 @@ def record(said: Explanation) -> dict[str, Any]:
         "learned": {
             "limits": None if said.limits is None else _limits(said.limits),
             "opinions": [
-                {"turn": one.turn, "probability": one.probability, "level": one.level, "ordinary": one.ordinary}
+                {
+                    "turn": one.turn,
+                    "probability": one.probability,
+                    "level": one.level,
+                    "ordinary": one.ordinary,
+                    "plainly": one.plainly,
+                }
                 for one in said.opinions
             ],
         },
@@ -89,11 +95,13 @@ def _learned(out: Console, said: Explanation) -> None:
 
 
 def _verdict(one: Opinion) -> str:
+    if one.plainly:
+        return "plainly ordinary"
     return "surely ordinary" if one.ordinary else "unsure" if one.level == "none" else f"vouches for {one.level}"
 
 
 def _limits(limits: Limits) -> dict[str, float]:
-    names = ("ordinary", *LEVELS[1:])
+    names = ("plainly", "ordinary", *LEVELS[1:])
     return {name: round(getattr(limits, name), 3) for name in names}
 
 

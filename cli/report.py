@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -30,6 +31,9 @@ def report(
         counted = read(path, period)
     except ReferralsError as error:
         raise Failure(str(error)) from None
+    if not path.exists():
+        hint = "run it as the service's user, with its --config and its XDG_STATE_HOME"
+        print(f"nothing was ever counted in {path}; if a service ran, {hint}", file=sys.stderr)
     if as_json:
         print(json.dumps(counted.to_json(), indent=2))
     else:

@@ -222,7 +222,8 @@ def _measures(
 def never_tolerated() -> frozenset[str]:
     """The checks of which the gates let not one through."""
     zero = RunGates.load().zero
-    return frozenset({BROKEN, GRAVE_LEVEL, *(check for gate in zero if not gate.grave for check in gate.checks)})
+    strict = (gate for gate in zero if not (gate.grave or gate.share))
+    return frozenset({BROKEN, GRAVE_LEVEL, *(check for gate in strict for check in gate.checks)})
 
 
 def _counted(place: _Place, measure: str, held: Sequence[tuple[bool, bool]], *, strict: bool = False) -> MeasureChange:

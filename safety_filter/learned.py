@@ -69,7 +69,9 @@ class LearnedJudge:
     @classmethod
     def load(cls, folder: Traversable | None = None) -> "LearnedJudge":
         """The model that ships with the package. Raises ValueError when its files do not belong together."""
-        encoder, facts = stage(folder or files("safety_filter") / "learned_model", OUTPUTS)
+        encoder, facts = stage(
+            folder or files("safety_filter") / "learned_model", OUTPUTS, ("limit", "everyday", "doubt")
+        )
         return cls(encoder, Proven.load(), **facts["limits"], **facts["calibration"])
 
     def settled(self, found: Found, *, sentence: str, seen: str, user: str) -> tuple[Violation, ...]:

@@ -52,7 +52,7 @@ class Workshop:
     @classmethod
     def open(cls, catalogue: Catalogue | None = None) -> Self:
         """Reads every rule and every word: some tenths of a second."""
-        rooms = Composer(_detector(), _reviewer(), Helplines.load(), Wording.load(), Proven.load())
+        rooms = Composer(Detector.usable(_LOG.error), _reviewer(), Helplines.load(), Wording.load(), Proven.load())
         return cls(rooms, catalogue)
 
     def cards(self, settings: Settings) -> Catalogue:
@@ -219,15 +219,6 @@ def _always(settings: Settings, backends: Sequence[object], *, demo: bool, missi
     elif not backends:
         marks.append("no-model")
     return tuple(marks)
-
-
-def _detector() -> Detector:
-    """SHIELD with its learned stage; with the patterns alone where that cannot be had, said loudly."""
-    try:
-        return Detector.load()
-    except (ImportError, OSError, ValueError) as error:
-        _LOG.error("SHIELD's learned stage cannot be used, the patterns answer alone: %s", error)
-        return Detector.load(learned=False)
 
 
 def _reviewer() -> Reviewer:

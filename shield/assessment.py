@@ -30,8 +30,8 @@ class Turn:
 class Finding:
     """Why a level was given: the rule, and the half-open span in the original text of the turn.
 
-    probability is the learned stage's, None for a rule. `unsure`: it counts only where the learned stage does not think
-    the message plainly ordinary.
+    probability is the learned stage's, None for a rule. `unsure`: it counts only where the learned stage is not as
+    good as certain that the message is ordinary.
     """
 
     rule_id: str

@@ -78,8 +78,8 @@ _COUNTED = tuple((row, frozenset(row.needs), tuple(Counter(row.needs).items())) 
 def unsure(row: Combination, kinds: Kinds) -> bool:
     """Whether a part of the combination was shown by unsure rules alone: together they are no surer than that part."""
     sure = {rule for kind, rule in kinds if kind == "sure"}
-    counts = Counter(kind for kind, rule in kinds if rule in sure)
-    return any(counts[kind] < number for kind, number in Counter(row.needs).items())
+    shown = [kind for kind, rule in kinds if rule in sure]
+    return any(shown.count(kind) < row.needs.count(kind) for kind in row.needs)
 
 
 def combined(kinds: Kinds, *, across: bool = False) -> tuple[Combination, ...]:

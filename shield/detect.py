@@ -2,19 +2,21 @@
 
 import functools
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from shield.assessment import LEVELS, Assessment, Finding, Level, Turn, rank
 from shield.combine import Kinds, combined, unsure
 from shield.dialogue import FLOOR, answered, carried
-from shield.learned import BEFORE, LearnedStage, Opinion
+from shield.learned import BEFORE, WINDOW, LearnedStage, Opinion
 from shield.reading import Reading, finding, read
 from textrules.matcher import Matcher
 from textrules.rules import Rule, load_folder
 
 LEARNED_TURNS = 16  # how far back the learned stage looks: what is older has long been answered
 DOUBTFUL = ("learned.", "together.prepare-", "together.means-loss", "together.loss-finality", "together.calm-finality")
+UNDENIED = ("plain.", "answer.")  # what no stage contradicts: danger in plain words, and an answer to a plain question
+SENTENCE_ENDS = ".!?\n"
 TOO_SHORT = 16  # characters: of "done." the stage cannot be sure that it is ordinary, nor of anything as short
 OUTLIVES = (
     0.96  # an opinion of "imminent" as sure as this is not withdrawn by an ordinary message behind it, no rule's is
@@ -38,6 +40,15 @@ class Detector:
     def load(cls, *, learned: bool = True) -> "Detector":
         """The detector with every rules file of the package, and with the learned stage behind them."""
         return cls(rules(), LearnedStage.load() if learned else None)
+
+    @classmethod
+    def usable(cls, tell: Callable[[str], None]) -> "Detector":
+        """The same; with the patterns alone where the learned stage cannot be had, which `tell` is told in one line."""
+        try:
+            return cls(rules(), LearnedStage.load())
+        except (ImportError, OSError, ValueError) as error:
+            tell(f"SHIELD's learned stage cannot be used, the patterns answer alone: {error}")
+        return cls(rules())
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -80,7 +91,7 @@ class Detector:
                 continue
             standing = _level(one for each in own for one in each)
             opinion = self._in_itself(turn, opinion, standing, reading, stage)
-            own[number] = self._weighed(turn, number, found, opinion)
+            own[number] = self._weighed(turn, number, found, opinion, stage)
             if _clears(opinion, turn):
                 for earlier in range(max(0, number - BEFORE), number):
                     own[earlier] = [one for one in own[earlier] if not self.doubts(one) or _outlives(one)]
@@ -104,8 +115,12 @@ class Detector:
             return read(text, self._matcher).signals
 
     def doubts(self, one: Finding) -> bool:
-        """Whether the finding counts only where the learned stage does not think the message plainly ordinary."""
+        """Whether the finding counts only where the learned stage is not as good as certain of an ordinary message."""
         return one.unsure or one.rule_id.startswith(DOUBTFUL)
+
+    def undenied(self, one: Finding) -> bool:
+        """Whether the finding counts whatever the learned stage thinks of the message."""
+        return not self.doubts(one) and (one.level == "imminent" or one.rule_id.startswith(UNDENIED))
 
     def _opinion(
         self, turns: Sequence[Turn], number: int, found: Sequence[Finding], stage: LearnedStage | None
@@ -128,7 +143,7 @@ class Detector:
         """
         settled = reading.settled
         if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
-            return replace(opinion, level=min(opinion.level, settled, key=rank), ordinary=False)
+            return replace(opinion, level=min(opinion.level, settled, key=rank), ordinary=False, plainly=False)
         denied = "denies" in reading.signals and not reading.findings
         if stage is None or opinion.level == "none" or (standing == "none" and not denied):
             return opinion
@@ -138,15 +153,22 @@ class Detector:
             return opinion
         return replace(opinion, level=min(opinion.level, "none" if denied else standing, key=rank))
 
-    def _weighed(self, turn: Turn, number: int, found: list[Finding], opinion: Opinion) -> list[Finding]:
+    def _weighed(
+        self, turn: Turn, number: int, found: list[Finding], opinion: Opinion, stage: LearnedStage | None
+    ) -> list[Finding]:
         """The findings of one message once the learned stage has been heard.
 
-        It adds its own where it raises the level. What a sure rule found always stays; an unsure one's stands unless
-        the stage is as good as certain that the message is an ordinary one. Then it also withdraws what was doubtful in
-        the messages that it read with this one: what comes after may tell what they meant.
+        It adds its own where it raises the level. What an unsure rule found stands unless the stage is as good as
+        certain that the message is an ordinary one. Then it also withdraws what was doubtful in the messages that it
+        read with this one: what comes after may tell what they meant. What another rule found stands unless the
+        message is plainly ordinary to it, and the sentence by itself, too; danger in plain words and danger of minutes
+        then stand all the same.
         """
         if _clears(opinion, turn):
-            return [one for one in found if not self.doubts(one)]
+            sure = [one for one in found if not self.doubts(one)]
+            if stage is None or not opinion.plainly:
+                return sure
+            return [one for one in sure if self.undenied(one) or not _plainly(turn.text, one, stage)]
         if rank(opinion.level) <= rank(_level(found)):
             return found
         end, probability = len(turn.text), round(opinion.probability, 3)
@@ -183,6 +205,15 @@ def _clears(opinion: Opinion, turn: Turn) -> bool:
     return opinion.ordinary and len(turn.text) >= TOO_SHORT
 
 
+def _plainly(text: str, one: Finding, stage: LearnedStage) -> bool:
+    """Whether the sentence with the finding is plainly ordinary without the others: soup behind a goodbye says nothing
+    about the goodbye."""
+    first = 1 + max(text.rfind(mark, 0, one.start) for mark in SENTENCE_ENDS)
+    last = min((at for mark in SENTENCE_ENDS if (at := text.find(mark, one.end)) >= 0), default=len(text))
+    sentence = text[first:last].strip()
+    return len(sentence) >= TOO_SHORT and stage.opinion((Turn("user", sentence),), 0).plainly
+
+
 def _outlives(one: Finding) -> bool:
     return one.level == "imminent" and (one.probability is None or one.probability >= OUTLIVES)
 
@@ -205,7 +236,8 @@ def _together(turn: Turn, number: int, here: Kinds, before: Kinds) -> Iterator[F
             row: None for row in combined(here | before, across=True) if {kind for kind, _ in here} & set(row.needs)
         }
     for row in rows:
-        doubtful = unsure(row, here | before)
+        far_apart = len(turn.text) > WINDOW and row.level != "imminent"
+        doubtful = unsure(row, here | before) or far_apart
         yield Finding(f"together.{row.name}", row.category, row.level, number, 0, len(turn.text), unsure=doubtful)
 
 

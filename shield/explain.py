@@ -18,6 +18,7 @@ _ANSWER = "what a short answer means after the question before it"
 _LEARNED = "the learned stage vouches for this level"
 _UNLESS = "a pattern of the rule's own `unless` stands in the same clause"
 _STORY = "the people spoken of are invented or studied"
+_PLAINLY = "to the learned stage the message is plainly an ordinary one, and the words are none of plain danger"
 _ORDINARY = "the learned stage is as good as certain that the message, or one after it, is an ordinary one"
 
 
@@ -49,6 +50,7 @@ class Opinion:
     probability: float
     level: Level
     ordinary: bool
+    plainly: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,10 @@ def explain(detector: Detector, turns: Sequence[Turn]) -> Explanation:
         tuple(sorted(reasons, key=lambda one: -rank(one.finding.level))),
         (
             *_by_context(detector, turns),
-            *(Withdrawn(one, _words(turns, one), "none", _ORDINARY) for one in taken_back),
+            *(
+                Withdrawn(one, _words(turns, one), "none", _ORDINARY if detector.doubts(one) else _PLAINLY)
+                for one in taken_back
+            ),
         ),
         tuple(_opinions(detector, turns)),
         detector.learned.limits if detector.learned else None,
@@ -130,7 +135,7 @@ def _opinions(detector: Detector, turns: Sequence[Turn]) -> Iterator[Opinion]:
     for number, turn in enumerate(turns):
         if detector.learned and turn.role == "user" and turn.text.strip():
             thought = detector.learned.opinion(turns, number)
-            yield Opinion(number, round(thought.probability, 3), thought.level, thought.ordinary)
+            yield Opinion(number, round(thought.probability, 3), thought.level, thought.ordinary, thought.plainly)
 
 
 def _finding(found: Found, turn: int) -> Finding:

@@ -1,12 +1,12 @@
 """SHIELD's learned stage: a fine-tuned encoder for what no list of patterns can hold, some milliseconds a message.
 
-It may only raise a level, never lower one, and only where its probability reaches a threshold that was chosen for a
-stated rate of false alarms on text it was not trained on (docs/shield-model.md). It reads a message with the turns
-before it, in the languages of its training.
+It raises a level only where its probability reaches a threshold that was chosen for a stated rate of false alarms on
+text it was not trained on; where it is as good as certain that a message is ordinary, what doubtful rules found does
+not count (docs/shield-model.md). It reads a message with the turns before it, in the languages of its training.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -19,6 +19,11 @@ CUT = 400  # characters of each of them
 WINDOW = 450  # characters of a long message that it reads at once: what is added must not dilute what was said
 WINDOWS = 4  # of a longer message than four windows, the first two and the last two are read
 CERTAIN = 0.96
+SEVERAL = 0.95
+"""So sure it must be of a message that it reads in several parts: each part is a chance to err, and of 64 long ordinary
+messages it raised half at the limit for short ones."""
+READ_WHOLE = 160
+"""Characters that it reads to the end in any script (128 tokens): only then may a message be plainly ordinary."""
 SURE = 0.9  # who is not as sure of a crisis does not speak of minutes: "call 911" to somebody alone at home costs trust
 SHORT = 48  # characters
 SHORT_FOREIGN = 0.9
@@ -27,7 +32,7 @@ from is English, and "I don't want to live in this city" was a crisis to it in s
 FEW = 12
 """Of a first message as short as this ("I'm done") it vouches for no plan and no hour; rules know such words."""
 LANGUAGES = ("ar", "de", "en", "es", "fr", "hi", "it", "pt", "ru", "tl", "uk", "zh")
-"""The languages of its training, each with a hundred lines or more."""
+"""The languages of its training, each with three hundred lines or more."""
 CATEGORIES = (
     "direct_ideation",
     "indirect_ideation",
@@ -48,18 +53,23 @@ OUTPUTS = (*LEVELS[1:], *CATEGORIES)
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What the stage thinks of one message: the level it vouches for, and the probability (0 to 1) of any crisis."""
+    """What the stage thinks of one message: the level it vouches for, and the probability (0 to 1) of any crisis.
+
+    ordinary, plainly: whether it is as good as certain that the message is an ordinary one, and surer still.
+    """
 
     level: Level
     category: str
     probability: float
     ordinary: bool
+    plainly: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Probabilities from which a level is vouched for, and below which a message counts as surely ordinary."""
+    """Probabilities from which a level is vouched for, and below which a message counts as ordinary, and plainly so."""
 
+    plainly: float
     ordinary: float
     low: float
     moderate: float
@@ -79,17 +89,23 @@ class LearnedStage:
     @classmethod
     def load(cls, folder: Traversable | None = None) -> "LearnedStage":
         """The model that ships with the package. Raises ValueError when its files do not belong together."""
-        encoder, facts = stage(folder or files("shield") / "learned_model", OUTPUTS)
+        limits = [one.name for one in fields(Limits)]
+        encoder, facts = stage(folder or files("shield") / "learned_model", OUTPUTS, limits)
         return cls(encoder, Limits(**facts["limits"]), **facts["calibration"])
 
     def opinion(self, turns: Sequence[Turn], number: int) -> Opinion:
         """What it thinks of turn `number` of the conversation: that of the gravest part of it. Any Unicode."""
-        found = max(map(self._judged, windows(segments(turns, number))), key=lambda one: one.probability)
+        parts = windows(segments(turns, number))
+        found = max(map(self._judged, parts), key=lambda one: one.probability)
         text = turns[number].text
+        if len(text) > READ_WHOLE:
+            found = replace(found, plainly=False)
+        if len(parts) > 1 and found.probability < SEVERAL:
+            return replace(found, level="none")
         if found.level != "none" and found.probability < SHORT_FOREIGN and _short_foreign(text):
             return replace(found, level="none")
         if _unlearned(text):
-            return replace(found, level=_guessed(found), ordinary=False)
+            return replace(found, level=_guessed(found), ordinary=False, plainly=False)
         if number == 0 and len(text.strip()) < FEW:
             return replace(found, level=min(found.level, "moderate", key=LEVELS.index))
         return found
@@ -98,7 +114,8 @@ class LearnedStage:
         scores = dict(zip(OUTPUTS, self.encoder.scores(read), strict=True))
         crisis = probability(self.slope * scores["low"] + self.offset)
         category = max(CATEGORIES, key=lambda name: scores[name])
-        return Opinion(self._level(scores, crisis), category, crisis, crisis < self.limits.ordinary)
+        limits = self.limits
+        return Opinion(self._level(scores, crisis), category, crisis, crisis < limits.ordinary, crisis < limits.plainly)
 
     def _level(self, scores: dict[str, float], crisis: float) -> Level:
         if crisis < self.limits.low:

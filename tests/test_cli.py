@@ -513,3 +513,13 @@ def test_chat_answers_every_line_in_any_locale_and_ends_with_an_empty_one(tmp_pa
     assert "¿" in out.decode()
     assert b"static replies only" in err
     assert b"Traceback" not in err
+
+
+def test_a_report_of_counts_that_are_not_there_says_where_it_looked(
+    crisis: Crisis, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    ran = crisis("report", "--year", "2027", "--json")
+    assert ran.json["referrals"] == 0
+    assert str(tmp_path) in ran.err
+    assert "XDG_STATE_HOME" in ran.err

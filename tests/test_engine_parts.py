@@ -25,6 +25,7 @@ from serving.llama_server.prompts import RemotePrompts
 from serving.llama_server.warming import Traffic, Warmer, warm_slots
 from serving.settings import LlamaServerEntry, OllamaEntry, SettingsError
 from serving.supervision import Pauses, StateLog, Supervisor
+from serving.worker.environment import for_engine
 from serving.worker.protocol import Job
 from serving.worker.template import ChatTemplate
 from shield.assessment import Turn
@@ -366,11 +367,22 @@ def test_each_start_has_a_key_and_a_name_of_its_own_that_show_nowhere() -> None:
 
 
 def test_a_server_gets_no_secret_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CRISIS_X", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "HF_TOKEN", "LLAMA_ARG_HOST"):
+    for name in (
+        "CRISIS_X",
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "HF_TOKEN",
+        "VLLM_KEY",
+        "PGPASSWORD",
+        "my_token",
+        "LLAMA_ARG_HOST",
+    ):
         monkeypatch.setenv(name, "secret")
     env = environment("its-own")
     assert "secret" not in env.values()
     assert env["LLAMA_API_KEY"] == "its-own"
+    monkeypatch.delenv("LLAMA_ARG_HOST")
+    assert "secret" not in for_engine().values(), "nor does a worker"
 
 
 @pytest.mark.parametrize(

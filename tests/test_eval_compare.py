@@ -84,6 +84,11 @@ def test_one_more_of_what_is_never_tolerated_is_a_regression_even_beside_mended_
     assert "none is tolerated" in measure(found, check).why
 
 
+def test_one_more_of_what_a_gate_lets_a_share_break_is_no_regression():
+    found = compare(report({}), report({PEOPLE[20]: ["left-alone"]}))
+    assert measure(found, "left-alone").change != "regression"
+
+
 @pytest.mark.parametrize(("level", "regressions"), [("high", 1), ("imminent", 1), ("low", 0)])
 def test_one_missed_grave_level_is_a_regression_one_missed_low_level_is_not(level: str, regressions: int):
     found = compare(report({}, level=level), report({PEOPLE[0]: ["level-reached"]}, level=level))

@@ -1,4 +1,4 @@
-"""The learned stage: it may only raise, it cannot be crashed, and its files belong together."""
+"""The learned stage: plain words stand against it, it cannot be crashed, and its files belong together."""
 
 import dataclasses
 import json
@@ -19,7 +19,7 @@ from textrules.rules import parse
 STAGE = LearnedStage.load()
 PATTERNS = Detector.load(learned=False)
 BOTH = Detector.load()
-NEVER, ALWAYS = Limits(0.0, 2.0, 2.0, 2.0, 2.0), Limits(0.0, 0.0, 2.0, 2.0, 2.0)
+NEVER, ALWAYS = Limits(0.0, 0.0, 2.0, 2.0, 2.0, 2.0), Limits(0.0, 0.0, 0.0, 2.0, 2.0, 2.0)
 WORDS = ["i", "my", "gun", "pills", "tired", "done", "goodbye", "happy", "pasta", "nobody", "sleep", "forever", "mom"]
 
 
@@ -36,9 +36,9 @@ def test_any_unicode_gives_an_opinion(text: str) -> None:
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=14))
 @settings(max_examples=80, deadline=None)
-def test_it_only_raises_what_sure_patterns_found(words: list[str]) -> None:
+def test_what_plain_words_say_it_only_raises(words: list[str]) -> None:
     turns = [Turn("user", " ".join(words))]
-    sure = [one.level for one in PATTERNS.assess(turns).findings if not BOTH.doubts(one)]
+    sure = [one.level for one in PATTERNS.assess(turns).findings if BOTH.undenied(one)]
     assert all(rank(BOTH.assess(turns).level) >= rank(level) for level in sure)
 
 
@@ -83,6 +83,15 @@ def test_an_unsure_rule_is_not_believed_of_a_surely_ordinary_message_and_a_sure_
     assert Detector(sure, certain).assess(said).level == "moderate"
 
 
+def test_of_a_plainly_ordinary_message_only_plain_words_and_danger_of_minutes_are_believed() -> None:
+    plainly = stage(dataclasses.replace(NEVER, ordinary=1.1, plainly=1.1))
+    said = [Turn("user", "grey days in the paint shop")]
+    rule = RULES.format(name="sure", tags="[]")
+    assert Detector(parse(rule), plainly).assess(said).level == "none"
+    assert Detector(parse(rule.replace("test.sure", "plain.sure")), plainly).assess(said).level == "moderate"
+    assert Detector(parse(rule.replace('"moderate"', '"imminent"')), plainly).assess(said).level == "imminent"
+
+
 def test_what_came_before_is_read_with_a_message_and_answers_keep_their_question() -> None:
     turns = [Turn("user", "Rough week."), Turn("assistant", "Are you safe?"), Turn("user", "Not really")]
     assert segments(turns, 2) == ("rough week.", "- are you safe?", "not really")
@@ -122,6 +131,31 @@ def test_files_of_different_trainings_are_refused(tmp_path: Path) -> None:
     (tmp_path / "model" / "model.json").write_text(json.dumps(facts | {"encoder": "0" * 32}), "utf-8")
     with pytest.raises(ValueError, match="make train"):
         LearnedStage.load(tmp_path / "model")
-    (tmp_path / "model" / "model.json").write_text(json.dumps(facts | {"outputs": ["low"]}), "utf-8")
-    with pytest.raises(ValueError, match="make train"):
-        LearnedStage.load(tmp_path / "model")
+    for other in (
+        {"outputs": ["low"]},
+        {"limits": {"low": 0.5}},
+        {"limits": None},
+        {"calibration": {}},
+        {"outputs": 1},
+    ):
+        (tmp_path / "model" / "model.json").write_text(json.dumps(facts | other), "utf-8")
+        with pytest.raises(ValueError, match="make train"):
+            LearnedStage.load(tmp_path / "model")
+
+
+def test_without_its_weights_the_patterns_answer_and_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(folder: object = None) -> LearnedStage:
+        raise OSError("no such file")
+
+    monkeypatch.setattr(LearnedStage, "load", missing)
+    told: list[str] = []
+    assert Detector.usable(told.append).assess([Turn("user", "I want to kill myself")]).crisis
+    assert [line for line in told if "patterns answer alone" in line] == told
+    assert len(told) == 1
+
+
+def test_a_message_in_several_parts_must_be_surer() -> None:
+    long = "We talked about the weather and the hedge and the neighbour's new fence. " * 9
+    likely = stage(dataclasses.replace(NEVER, low=0.0))
+    assert likely.opinion([Turn("user", long[:200])], 0).level == "low"
+    assert likely.opinion([Turn("user", long)], 0).level == "none"

@@ -6,9 +6,9 @@ import numpy as np
 
 from eval.cases import shield_cases
 from eval.training import shield_lines
-from eval.training.shield_lines import Line, ordinary, varied
+from eval.training.shield_lines import Line, in_parts, ordinary, poured, varied
 from shield.assessment import LEVELS
-from shield.learned import CATEGORIES, OUTPUTS
+from shield.learned import CATEGORIES, OUTPUTS, WINDOW, windows
 from textrules.encoder import said
 
 LINES = shield_lines.read()
@@ -60,3 +60,27 @@ def test_another_wording_keeps_the_label_and_the_same_chance_gives_the_same_word
         assert one == other
         assert one.targets == line.example.targets
         assert one.segments[:-1] == line.example.segments[:-1]
+
+
+def test_a_long_message_is_put_together_with_one_crisis_in_it_or_none() -> None:
+    made = poured(LINES, np.random.default_rng(7), 200)
+    lengths: dict[bool, list[int]] = {True: [], False: []}
+    crises = {line.turns[0].text for line in LINES if line.level != "none" and len(line.turns) == 1}
+    for number, line in enumerate(made):
+        text = line.turns[0].text
+        lengths[line.level != "none"].append(len(text))
+        assert (line.level == "none") == (number % 2 == 0)
+        assert line.level == "none" or any(crisis in text for crisis in crises)
+        assert len(text) <= WINDOW
+    calm, grave = (sum(found) / len(found) for found in (lengths[False], lengths[True]))
+    assert abs(calm - grave) < 0.15 * grave, "length is no sign"
+
+
+def test_of_a_long_message_every_ordinary_part_is_learned_and_of_a_crisis_one_part() -> None:
+    long = [line for line in LINES if line.source.startswith("w7_long")]
+    assert len(long) > 40
+    for line in long[:40]:
+        parts = windows(line.example.segments)
+        learned = in_parts(line, lambda found: len(found) - 1)
+        assert [one.segments for one in learned] == (parts if line.level == "none" else parts[-1:])
+        assert {one.targets for one in learned} == {line.example.targets}

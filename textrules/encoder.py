@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
@@ -131,15 +131,21 @@ class Remembering:
         return found
 
 
-def stage(folder: Traversable, outputs: tuple[str, ...]) -> tuple[Remembering, dict[str, Any]]:
+def stage(folder: Traversable, outputs: tuple[str, ...], limits: Collection[str]) -> tuple[Remembering, dict[str, Any]]:
     """A learned stage's encoder, which keeps its results, and what its model.json says: limits, calibration.
 
-    Raises ValueError when the files do not belong together, or give other outputs than the stage knows.
+    limits: the names of those that the stage needs. Raises ValueError when the files do not belong together, lack a
+    limit, or give other outputs than the stage knows.
     """
     facts = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    if tuple(facts["outputs"]) != outputs:
-        raise ValueError(f"{folder}: a model with other outputs than this version's; run make train")
-    return Remembering(Encoder.load(folder)), facts
+    try:
+        if tuple(facts["outputs"]) != outputs:
+            raise ValueError(f"{folder}: a model with other outputs than this version's; run make train")
+        if facts["limits"].keys() != set(limits) or facts["calibration"].keys() != {"slope", "offset"}:
+            raise ValueError(f"{folder}: a model with other limits than this version's; run make train")
+        return Remembering(Encoder.load(folder)), facts
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{folder}/model.json is not whole ({error}); run make train") from None
 
 
 def probability(log_odds: float) -> float:

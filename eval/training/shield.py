@@ -26,22 +26,26 @@ from eval.training import network, packing, source, vocabulary
 from eval.training.examples import Example
 from eval.training.fitting import Plan, Scores, fit
 from eval.training.onward import copies, half_way, onward_from
-from eval.training.shield_lines import WEIGHTS, Line, ordinary, read, talked, varied
+from eval.training.shield_lines import WEIGHTS, Line, in_parts, ordinary, poured, read, talked, varied
 from shield.assessment import LEVELS, Level
 from shield.learned import OUTPUTS, Limits, segments, windows
-from textrules.encoder import Encoder, Trunk
+from textrules.encoder import Encoder, Segments, Trunk
 
 OUT = Path(__file__).parents[2] / "shield" / "learned_model"
 TRUNK = Path(__file__).parents[2] / "textrules" / "trunk"
 LAYERS = tuple(range(12))
 FIXED = 6  # layers that keep the source's weights
 AGAIN = 3_200  # lines of the first training that are learned again with the develop parts, so that none is forgotten
-BESIDE = 3_000  # older lines that are learned again beside the newest ones
+BESIDE = 3_000  # older lines that are learned again beside the newest ones, where the command does not say
+NEW_COUNT = 2  # how many times each of the newest lines is learned in an epoch
 TALKS = 1_500  # talks put together from single messages, learned with the develop parts
+POURED = 1_500  # long messages put together from short ones, learned with them
 FALSE_ALARMS = 0.036
 """The share of the tune part's ordinary messages that may be raised from none to low."""
 MISSED = 0.008
 """The share of crisis messages that may be thought surely ordinary, so that an unsure rule is not believed."""
+PLAINLY = 0.2
+"""Below this part of that probability a message is so plainly ordinary that only danger in plain words is believed."""
 GRAVE_COUNTS = 2.0
 """What a message of high or imminent danger counts beside another: one that is missed costs most."""
 OVER = {"moderate": 0.35, "high": 0.08, "imminent": 0.03}
@@ -54,7 +58,7 @@ def main() -> None:
     told = _told()
     if not told.calibrate:
         if told.onward:
-            learn_on(told.out, told.trunk, told.onward, epochs=told.epochs, threads=told.threads)
+            learn_on(told.out, told.trunk, told.onward, epochs=told.epochs, threads=told.threads, beside=told.beside)
         else:
             train(told.out, told.trunk, epochs=told.epochs, threads=told.threads, new_words=told.new_words)
     facts = calibrate(told.out, told.trunk)
@@ -82,17 +86,20 @@ def train(out: Path, trunk: Path, *, epochs: int, threads: int, new_words: bool 
     develop = [as_line(case) for case in shield_cases() if case.split == "develop"]
     some = [lines[number] for number in np.random.default_rng(3).permutation(len(lines))[:AGAIN]]
     talks = talked(lines, np.random.default_rng(11), TALKS)
-    for part, how in ((lines, plan), ([*develop, *talks, *some], second)):
-        for number, loss in enumerate(fit(made, tokenizer, [line.example for line in part], how), 1):
+    long = poured(lines, np.random.default_rng(17), POURED)
+    for part, how in ((lines, plan), ([*develop, *talks, *long, *some], second)):
+        for number, loss in enumerate(fit(made, tokenizer, _examples(part, trunk), how), 1):
             print(f"{len(part)} lines, epoch {number} of {how.epochs}: loss {loss:.4f}", flush=True)
     _pack(made, tokenizer, out, trunk, [*lines, *develop], makes_trunk=makes_trunk)
 
 
-def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int) -> None:
-    """Goes on from the weights that ship: files whose names begin with `names`, the develop parts, BESIDE older lines.
+def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int, beside: int = BESIDE) -> None:
+    """Goes on from the weights that ship: files whose names begin with `names`, NEW_COUNT times each line, the develop
+    parts, older lines.
 
-    What is kept is half way there: the mean of both weights forgot less of the tune part than the new ones.
-    Raises ValueError where there is no such file.
+    beside: how many of the older ones. With fewer than all, what is kept is half way there: the mean of both weights
+    forgot less of the tune part than the new ones. With all of them nothing can be forgotten: the rate is higher, and
+    the new weights are kept. Raises ValueError where there is no such file.
     """
     lines, chance = read(), np.random.default_rng(5)
     new = [line for line in lines if line.source.startswith(names)]
@@ -100,17 +107,36 @@ def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int) -
     if not new:
         raise ValueError(f"no eval/data/train/{names}*.jsonl")
     develop = [as_line(case) for case in shield_cases() if case.split == "develop"]
-    beside = [old[int(number)] for number in chance.permutation(len(old))[:BESIDE]]
-    part = [*new, *new, *develop, *beside, *talked(lines, np.random.default_rng(13), TALKS)]
+    again = [old[int(number)] for number in chance.permutation(len(old))[:beside]]
+    talks, long = talked(lines, np.random.default_rng(13), TALKS), poured(lines, np.random.default_rng(17), POURED)
+    part = [*new * NEW_COUNT, *develop, *again, *talks, *long]
     tokenizer = Tokenizer.from_file(str(trunk / "tokenizer.json"))
     made = onward_from(tokenizer, OUT, LAYERS, len(OUTPUTS), fixed=FIXED, head=True)
     before = copies(made)
     change = varied(ordinary(lines))
-    plan = Plan(WEIGHTS, epochs, 5e-5, 2e-4, threads=threads, varied=change, counts=_counts)
-    for number, loss in enumerate(fit(made, tokenizer, [line.example for line in part], plan), 1):
+    everything = len(again) == len(old)
+    rate = 8e-5 if everything else 5e-5
+    plan = Plan(WEIGHTS, epochs, rate, 2e-4, threads=threads, varied=change, counts=_counts)
+    for number, loss in enumerate(fit(made, tokenizer, _examples(part, trunk), plan), 1):
         print(f"{len(part)} lines, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
-    half_way(made, before)
+    if not everything:
+        half_way(made, before)
     _pack(made, tokenizer, out, trunk, [*lines, *develop], makes_trunk=False)
+
+
+def _examples(lines: Sequence[Line], trunk: Path) -> list[Example]:
+    """What is learned of the lines. The weights that ship, where they stand on this trunk, say which part of a long
+    crisis message carries the sign; without them its end is taken."""
+    try:
+        encoder = Encoder.load(OUT, Trunk.load(trunk))
+    except (OSError, ValueError):
+        encoder = None
+
+    def gravest(parts: Sequence[Segments]) -> int:
+        numbers = range(len(parts))
+        return max(numbers, key=lambda number: encoder.scores(parts[number])[0]) if encoder else numbers[-1]
+
+    return [example for line in lines for example in in_parts(line, gravest)]
 
 
 def _pack(
@@ -161,7 +187,8 @@ def calibrated(judged: Scores, cases: Sequence[ShieldCase]) -> tuple[dict[str, f
         name: float(np.quantile(level[name][crisis & (ranks < _rank(name))], 1 - share)) for name, share in OVER.items()
     }
     low = float(np.quantile(chance[~crisis], 1 - FALSE_ALARMS))
-    return calibration, Limits(ordinary=float(np.quantile(chance[crisis], MISSED)), low=low, **limits)
+    ordinary = float(np.quantile(chance[crisis], MISSED))
+    return calibration, Limits(plainly=PLAINLY * ordinary, ordinary=ordinary, low=low, **limits)
 
 
 def figures(
@@ -208,6 +235,9 @@ def _told() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--onward", default="", metavar="NAME", help="go on from the shipped weights with NAME*.jsonl")
+    parser.add_argument(
+        "--beside", type=int, default=BESIDE, metavar="N", help="older lines, with --onward (all: a higher rate)"
+    )
     parser.add_argument(
         "--new-words", action="store_true", help="choose the vocabulary anew; then train the filter, too"
     )

@@ -1,7 +1,7 @@
 """What SHIELD's encoder learns from: the lines of eval/data/train, and how their wording varies between epochs."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,13 +10,17 @@ import numpy as np
 
 from eval.training.examples import Example
 from shield.assessment import LEVELS, Level, Turn
-from shield.learned import CATEGORIES, segments
+from shield.learned import CATEGORIES, WINDOW, segments, windows
+from textrules.encoder import Segments
 
 _T = TypeVar("_T")
 
 TRAIN = Path(__file__).parent.parent / "data" / "train"
 WEIGHTS = (1.0, 1.0, 1.0, 1.0, *(0.15 for _ in CATEGORIES))
 TYPOS, ADDED = 0.2, 0.15  # shares of the lines that are given typing mistakes, or an ordinary sentence
+
+
+_SHORT = 220  # characters of what a long message is put together from
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,45 @@ def _talk(
     last = _one(grave if number % 3 == 0 else calm, chance)
     text = _one(FOLLOW_UPS, chance) if number % 3 == 1 else last.turns[0].text
     return replace(last, id=f"talk-{number}", turns=(*turns, Turn("user", text)))
+
+
+def poured(lines: Sequence[Line], chance: np.random.Generator, count: int) -> list[Line]:
+    """Long messages put together from short ones of one language (English where a language has no ordinary ones).
+
+    Ordinary ones, and in every other one a crisis among them. So the stage learns that length and a tumble of troubles
+    are no sign, and that one sentence among many is.
+    """
+    single = [line for line in lines if len(line.turns) == 1 and len(line.turns[0].text) < _SHORT]
+    calm, grave = ([line for line in single if (line.level == "none") == wanted] for wanted in (True, False))
+    spoken: dict[str, list[Line]] = {}
+    for line in calm:
+        spoken.setdefault(line.language, []).append(line)
+    return [_poured(number, _one(grave, chance), spoken, chance) for number in range(count)]
+
+
+def _poured(number: int, crisis: Line, spoken: Mapping[str, Sequence[Line]], chance: np.random.Generator) -> Line:
+    calm, holds_crisis = spoken.get(crisis.language) or spoken["en"], number % 2 == 1
+    room = int(chance.integers(WINDOW // 2, WINDOW)) - (len(crisis.turns[0].text) + 1 if holds_crisis else 0)
+    chosen = [_one(calm, chance)]
+    while (room := room - len(chosen[-1].turns[0].text) - 1) > 0:
+        if len((more := _one(calm, chance)).turns[0].text) > room:
+            break
+        chosen.append(more)
+    holds = crisis if holds_crisis else chosen[0]
+    if holds_crisis:
+        chosen.insert(int(chance.integers(len(chosen) + 1)), crisis)
+    text = " ".join(line.turns[0].text for line in chosen)
+    return replace(holds, id=f"poured-{number}", turns=(Turn("user", text),))
+
+
+def in_parts(line: Line, gravest: Callable[[Sequence[Segments]], int]) -> list[Example]:
+    """What the stage reads of a line: of a long ordinary one every part, of a long crisis the part that `gravest`
+    chooses, for nobody marked where in it the sign stands."""
+    whole = line.example
+    parts = windows(whole.segments)
+    if len(parts) > 1 and line.level != "none":
+        parts = [parts[gravest(parts)]]
+    return [replace(whole, segments=part) for part in parts]
 
 
 def _one(of: Sequence[_T], chance: np.random.Generator) -> _T:

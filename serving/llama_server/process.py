@@ -17,19 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import serving
 from serving.llama_server.settings import Launch, LlamaServerSettings
 from serving.worker import reasons
 from serving.worker.cores import available, plan
+from serving.worker.environment import for_engine
 
 HOST = "127.0.0.1"
 PORT_TAKEN = "its port is taken by another program (set `port` to another one, or to 0 for any free one)"
 UNKNOWN_OPTION = "this llama-server does not know an option that we need; build one with scripts/build-llama-server"
 _SIGNS = (("couldn't bind", PORT_TAKEN), ("invalid argument", UNKNOWN_OPTION))
 _CHUNK_BYTES = 1 << 16
-_SECRET_PREFIXES = ("CRISIS_", "ANTHROPIC_", "OPENAI_", "OLLAMA_", "HF_")
 _DECIDED_BY_US = ("LLAMA_",)  # LLAMA_ARG_… variables would be options that nobody sees here
-_SPIN_COUNT = "1000"  # see serving/worker/link.py: with OpenMP's default, busy neighbours slow prompts many times
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +150,8 @@ def command_line(
 
 
 def environment(key: str) -> dict[str, str]:
-    """The service's environment without its secrets, with the server's own key; the guard is this copy's."""
-    dropped = (*_SECRET_PREFIXES, *_DECIDED_BY_US)
-    env = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    path = os.pathsep.join(filter(None, (str(Path(serving.__file__).parent.parent), env.get("PYTHONPATH"))))
-    return {"GOMP_SPINCOUNT": _SPIN_COUNT} | env | {"PYTHONPATH": path, "LLAMA_API_KEY": key}
+    """What the server sees: the service's environment without its secrets, and the server's own key."""
+    return for_engine(without=_DECIDED_BY_US) | {"LLAMA_API_KEY": key}
 
 
 def free_port() -> int:

@@ -9,19 +9,13 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Self
 
-import serving
 from serving.worker import reasons
+from serving.worker.environment import for_engine
 from serving.worker.protocol import Message, decode, encode
 
 _CHUNK_BYTES = 1 << 16
-# How long a thread of llama.cpp spins for the others before it sleeps. With OpenMP's default, 300,000, busy neighbours
-# make prompts several times slower on two cores. 0 (OMP_WAIT_POLICY=passive) makes generation on a free machine half as
-# fast from two threads up. With this few, neither was measurable.
-_SPIN_COUNT = "1000"
-_SECRET_PREFIXES = ("CRISIS_", "ANTHROPIC_")  # keys and settings: nothing that an engine needs to see
 
 
 class Link:
@@ -47,7 +41,7 @@ class Link:
         """Start a worker and have it load. It has its own session: Ctrl-C in the terminal reaches the service only."""
         command = (sys.executable, "-P", "-m", module)
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=_environment(), start_new_session=True
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=for_engine(), start_new_session=True
         )
         link = cls(process, on_frame)
         link.send({"op": "load", "parent": os.getpid(), "settings": settings})
@@ -108,10 +102,3 @@ class Link:
             rest = rest[-1000:]
             for reason in filter(None, map(reasons.classify, lines)):
                 self._cause = min(self._cause or reason, reason, key=reasons.rank)
-
-
-def _environment() -> dict[str, str]:
-    """The service's environment without its secrets; this very copy of the project is what the worker imports."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(_SECRET_PREFIXES)}
-    path = os.pathsep.join(filter(None, (str(Path(serving.__file__).parent.parent), env.get("PYTHONPATH"))))
-    return {"GOMP_SPINCOUNT": _SPIN_COUNT} | env | {"PYTHONPATH": path}
