@@ -40,7 +40,7 @@ BESIDE = 3_000  # older lines that are learned again beside the newest ones, whe
 NEW_COUNT = 2  # how many times each of the newest lines is learned in an epoch
 TALKS = 1_500  # talks put together from single messages, learned with the develop parts
 POURED = 1_500  # long messages put together from short ones, learned with them
-FALSE_ALARMS = 0.036
+FALSE_ALARMS = 0.0325
 """The share of the tune part's ordinary messages that may be raised from none to low."""
 MISSED = 0.008
 """The share of crisis messages that may be thought surely ordinary, so that an unsure rule is not believed."""
@@ -48,7 +48,7 @@ PLAINLY = 0.2
 """Below this part of that probability a message is so plainly ordinary that only danger in plain words is believed."""
 GRAVE_COUNTS = 2.0
 """What a message of high or imminent danger counts beside another: one that is missed costs most."""
-OVER = {"moderate": 0.35, "high": 0.08, "imminent": 0.03}
+OVER = {"moderate": 0.35, "high": 0.08, "imminent": 0.01}
 """The share of the milder crisis messages that may be raised to each level: too grave is kinder than too mild."""
 
 Flags = NDArray[np.bool_]
