@@ -1,5 +1,6 @@
 """How `crisis assess --explain` tells why a message got its level: for people, and as JSON."""
 
+import dataclasses
 from typing import Any
 
 from rich.console import Console
@@ -44,16 +45,7 @@ def record(said: Explanation) -> dict[str, Any]:
         "withdrawn": [_withdrawn_json(one) for one in said.withdrawn],
         "learned": {
             "limits": None if said.limits is None else _limits(said.limits),
-            "opinions": [
-                {
-                    "turn": one.turn,
-                    "probability": one.probability,
-                    "level": one.level,
-                    "ordinary": one.ordinary,
-                    "plainly": one.plainly,
-                }
-                for one in said.opinions
-            ],
+            "opinions": [dataclasses.asdict(one) for one in said.opinions],
         },
     }
 

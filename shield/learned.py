@@ -101,7 +101,7 @@ class LearnedStage:
         if len(text) > READ_WHOLE:
             found = replace(found, plainly=False)
         if len(parts) > 1 and found.probability < SEVERAL:
-            return replace(found, level="none")
+            found = replace(found, level="none")
         if found.level != "none" and found.probability < SHORT_FOREIGN and _short_foreign(text):
             return replace(found, level="none")
         if _unlearned(text):

@@ -33,7 +33,8 @@ from serving.race import Moved, RaceEvent
 from serving.spoken import Faltered, Said, Unchecked
 from shield.assessment import Turn
 
-LIMITS = Deadlines(first_text_s=0.3, between_s=0.3, total_s=3.0)
+LIMITS = Deadlines(first_text_s=0.8, between_s=0.8, total_s=6.0)
+"""What a test expects lies at least 0.3 s from the next deadline: a machine with other work may halt that long."""
 ASK = Request(turns=(Turn("user", "hello"),), prefix="Are you safe?")
 Piece = str | float | BackendError | Exception
 
@@ -101,7 +102,7 @@ def steps(events: Sequence[RaceEvent]) -> list[str]:
 
 
 async def test_a_late_backend_may_still_win_while_the_next_one_is_asked() -> None:
-    first, second = backend("first", 0.6, "I am here. "), backend("second", 1.5, "Me too. ")
+    first, second = backend("first", 1.2, "I am here. "), backend("second", 5.0, "Me too. ")
     events = await run(first, second, static())
     assert text(events) == "I am here. "
     assert steps(events) == ["first-late"]
@@ -123,7 +124,7 @@ async def test_the_next_backend_wins_when_it_is_first_and_the_late_one_is_hung_u
     events = await run(Late(), backend("second", "I am here. "), static())
     assert text(events) == "I am here. "
     assert steps(events) == ["deaf-timeout"]
-    assert 0.25 < time.monotonic() - began < 2.5
+    assert 0.75 < time.monotonic() - began < 3.0
     assert closed.is_set()
 
 
@@ -164,11 +165,11 @@ async def test_one_who_writes_without_ever_ending_a_sentence_is_not_waited_for()
     chain = Chain([chatter, static()], LIMITS)
     events = [event async for event in chain.events(ASK, lambda *_: Sentences())]
     assert text(events) == "Static stands."
-    assert time.monotonic() - began < 2.5
+    assert time.monotonic() - began < 5.0
 
 
 async def test_who_was_called_off_is_asked_again_when_the_winner_breaks() -> None:
-    first = backend("first", 0.6, "I am here. ", BackendUnavailable("cut"))
+    first = backend("first", 1.2, "I am here. ", BackendUnavailable("cut"))
     second = Fickle([[5.0, "Never. "], ["I go on. "]])
     events = await run(first, second, static())
     assert text(events) == "I am here. I go on. "
@@ -193,7 +194,7 @@ async def test_the_whole_reply_keeps_its_deadline_also_with_one_who_cannot_be_hu
 async def test_time_that_was_spent_before_counts() -> None:
     endless = backend("first", *["Still here. ", 0.1] * 100)
     began = time.monotonic()
-    events = await run(endless, static(), spent_s=2.5)
+    events = await run(endless, static(), spent_s=5.0)
     assert time.monotonic() - began < 2.0
     assert text(events).endswith("Static stands.")
 
@@ -205,7 +206,7 @@ async def test_no_model_is_asked_when_the_time_is_up() -> None:
 
 
 async def test_a_backend_may_have_deadlines_of_its_own() -> None:
-    patient = Member(backend("first", 0.6, "I am here. "), Deadlines(5.0, 5.0, 3.0))
+    patient = Member(backend("first", 1.2, "I am here. "), Deadlines(5.0, 5.0, 4.0))
     events = await run(patient, static())
     assert (text(events), steps(events)) == ("I am here. ", [])
     brief = Member(backend("first", *["Still here. ", 0.1] * 100), Deadlines(1.0, 1.0, 0.5))
@@ -251,7 +252,7 @@ async def test_nobody_is_asked_again_who_had_begun_to_write() -> None:
 
 # the circuit
 
-RESTS = Rests(failures=3, first_s=0.2, cap_s=0.5)
+RESTS = Rests(failures=3, first_s=0.6, cap_s=1.5)
 
 
 async def test_one_that_keeps_failing_is_left_in_peace_and_found_again() -> None:
@@ -261,13 +262,13 @@ async def test_one_that_keeps_failing_is_left_in_peace_and_found_again() -> None
         assert steps(await run(member, static())) == ["fickle-unavailable"]
     assert steps(await run(member, static())) == ["fickle-circuit-open"]
     assert (fickle.asked, member.circuit.state) == (3, "open")
-    await asyncio.sleep(0.25)
+    await asyncio.sleep(0.65)
     assert member.circuit.state == "half-open"
     assert steps(await run(member, static())) == ["fickle-unavailable"]  # tried, and still ill: twice the pause
     assert "tried again" in member.circuit.reason
-    await asyncio.sleep(0.25)
+    await asyncio.sleep(0.65)
     assert steps(await run(member, static())) == ["fickle-circuit-open"]
-    await asyncio.sleep(0.25)
+    await asyncio.sleep(0.65)
     assert text(await run(member, static())) == "I am here. "
     assert (fickle.asked, member.circuit.state, member.circuit.reason) == (5, "closed", "")
 
@@ -276,7 +277,7 @@ async def test_only_one_request_at_a_time_tries_a_backend_that_failed() -> None:
     circuit = Circuit(Rests(failures=1, first_s=0.05))
     circuit.failed(BackendUnavailable("gone"))
     await asyncio.sleep(0.06)
-    first, second = Member(backend("b", 0.2, "Well. "), LIMITS, circuit), Member(backend("b", "No. "), LIMITS, circuit)
+    first, second = Member(backend("b", 0.4, "Well. "), LIMITS, circuit), Member(backend("b", "No. "), LIMITS, circuit)
     one, other = await asyncio.gather(run(first, static()), run(second, static()))
     assert (text(one), text(other)) == ("Well. ", "Static stands.")
     assert circuit.state == "closed"
@@ -286,9 +287,9 @@ async def test_a_try_that_was_called_off_lets_the_next_one_try() -> None:
     circuit = Circuit(Rests(failures=1, first_s=0.05))
     circuit.failed(BackendUnavailable("gone"))
     await asyncio.sleep(0.06)
-    member = Member(backend("b", 0.2, "Well. "), LIMITS, circuit)
+    member = Member(backend("b", 0.4, "Well. "), LIMITS, circuit)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(run(member, static()), 0.05)
+        await asyncio.wait_for(run(member, static()), 0.1)
     assert text(await run(member, static())) == "Well. "
 
 

@@ -159,3 +159,11 @@ def test_a_message_in_several_parts_must_be_surer() -> None:
     likely = stage(dataclasses.replace(NEVER, low=0.0))
     assert likely.opinion([Turn("user", long[:200])], 0).level == "low"
     assert likely.opinion([Turn("user", long)], 0).level == "none"
+
+
+def test_a_long_message_in_a_language_it_never_learned_is_not_called_ordinary() -> None:
+    supper = "Wczoraj wieczorem ugotowałam zupę pomidorową dla całej rodziny, a potem oglądaliśmy film o górach. "
+    everything = stage(dataclasses.replace(NEVER, ordinary=2.0, plainly=2.0))
+    for text in (supper, supper * 7):
+        found = everything.opinion([Turn("user", text)], 0)
+        assert (found.level, found.ordinary, found.plainly) == ("none", False, False)

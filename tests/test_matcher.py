@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textrules.database import Database
-from textrules.matcher import Clauses, Matcher, clause
+from textrules.matcher import Clauses, Matcher
 from textrules.required import required, squeezed
 from textrules.rules import Rule, RuleError, needed, parse
 from textrules.wanted import wanted
@@ -39,7 +39,7 @@ def test_a_pattern_that_cannot_be_compiled_is_named() -> None:
 
 def test_the_clause_around_a_match_ends_at_its_stops() -> None:
     text = "one. two here! three"
-    assert text[slice(*clause(text, 5, 8))].strip() == "two here"
+    assert text[slice(*Clauses(text).around(5, 8))].strip() == "two here"
     assert Clauses("no stops").around(0, 2) == (0, 8)
 
 

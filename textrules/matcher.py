@@ -180,8 +180,3 @@ def _bits(mask: int) -> Iterator[int]:
         lowest = mask & -mask
         yield lowest.bit_length() - 1
         mask ^= lowest
-
-
-def clause(text: str, start: int, end: int) -> tuple[int, int]:
-    """The half-open span of the clause around text[start:end]."""
-    return Clauses(text).around(start, end)
