@@ -39,7 +39,7 @@ async def test_the_service_asks_with_it_on_every_way_in() -> None:
 
 
 @given(TURNS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_conversation_with_a_disclosure_is_ever_none(turns: list[Turn]) -> None:
     whole = tuple(turns)
     kept = bounded(whole)

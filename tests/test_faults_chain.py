@@ -347,7 +347,7 @@ SCRIPTS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.lists(SCRIPTS, min_size=1, max_size=3), max_size=3))
 def test_whatever_backends_do_the_reply_is_whole_in_time_and_nobody_is_hammered(plan: list[list[list[Piece]]]) -> None:
     backends = [Fickle(scripts, name=f"b{place}") for place, scripts in enumerate(plan)]

@@ -33,7 +33,7 @@ STAGES = {"rules": Reviewer.load(), LEARNED: Reviewer.load(learned=JUDGE)}
 REPLIES = st.lists(st.sampled_from(ROWS), min_size=1, max_size=3)
 SIZES = st.lists(st.integers(0, 40), max_size=12)
 ANY = st.text(max_size=300) | st.text(alphabet="kil yoursef.\n \u200b\u202eиηç\ud83d💊“'9-8", max_size=200)
-FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
 both = pytest.mark.parametrize("reviewer", STAGES.values(), ids=STAGES)
 

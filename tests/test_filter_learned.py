@@ -112,7 +112,7 @@ def test_with_the_rules_it_tells_harm_from_what_is_said_in_nearly_the_same_words
     assert len(touched) <= 1, touched
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(max_size=2000), st.text(max_size=600), st.text(max_size=600))
 def test_any_text_gets_a_probability_and_the_same_one_again(sentence: str, seen: str, user: str) -> None:
     first = JUDGE.harm(sentence, seen=seen, user=user)

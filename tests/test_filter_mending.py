@@ -130,7 +130,7 @@ CONTACTS = ["1-800-555-0199", "988", "911", "HOME", "741741", "50808", "hope.org
 WORDS = st.lists(st.sampled_from([*PIECES, *CONTACTS]), max_size=14)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(WORDS, st.sampled_from(["US", "GB", "DE", None]))
 def test_whatever_is_mended_holds_only_verified_contacts(words: list[str], country: str | None) -> None:
     allowed = contacts(country)
@@ -138,7 +138,6 @@ def test_whatever_is_mended_holds_only_verified_contacts(words: list[str], count
     assert mended is None or allowed.unknown(mended) == []
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_no_text_breaks_it(text: str) -> None:
     contacts("US").mended(text)

@@ -115,7 +115,7 @@ GOOD = [
 CUT = ["Stay strong! ", "It gets better. ", "I love you. ", "*hugs you* ", "The Hope Line (1-800-555-0199) is open. "]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.sampled_from(GOOD), st.sampled_from(CUT), st.integers(0, 5))
 def test_a_sentence_put_into_a_good_reply_is_taken_out_or_ends_it(reply: str, added: str, place: int) -> None:
     parts = reply.removesuffix(".").split(". ")
@@ -127,7 +127,7 @@ def test_a_sentence_put_into_a_good_reply_is_taken_out_or_ends_it(reply: str, ad
     assert not text.rstrip().endswith(":")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(GOOD), st.sampled_from(CUT))
 def test_a_repaired_text_passes_as_it_is(reply: str, added: str) -> None:
     verdict, text = repaired(f"{reply} {added}")

@@ -96,7 +96,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield running.url
 
 
-often = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 
 
 @promised(Lazily(with_a_model)).parametrize()

@@ -115,14 +115,14 @@ def test_harm_that_begins_in_what_was_said_before_is_held() -> None:
     assert one.blocked
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(PARTS, st.lists(st.integers(0, 60), max_size=10))
 def test_every_cut_of_the_stream_gives_the_same(parts: list[str], sizes: list[int]) -> None:
     text = "".join(parts)
     assert run(text, sizes) == run(text, [])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(PARTS, st.lists(st.integers(0, 60), max_size=10))
 def test_nothing_of_an_unsafe_sentence_escapes(parts: list[str], sizes: list[int]) -> None:
     text, blocked = run("".join(parts), sizes)
@@ -131,14 +131,14 @@ def test_nothing_of_an_unsafe_sentence_escapes(parts: list[str], sizes: list[int
     assert blocked or HARM not in parts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(CORPUS), st.sampled_from(CORPUS), st.lists(st.integers(0, 60), max_size=6))
 def test_the_corpus_cut_anywhere_gives_the_same(one: dict[str, str], other: dict[str, str], sizes: list[int]) -> None:
     text = f"{one['reply']} {other['reply']}"
     assert run(text, sizes, one["user"]) == run(text, [], one["user"])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.sampled_from(CORPUS), st.sampled_from(CORPUS))
 def test_filtering_twice_changes_nothing(one: dict[str, str], other: dict[str, str]) -> None:
     first = check(
@@ -151,7 +151,7 @@ def test_filtering_twice_changes_nothing(one: dict[str, str], other: dict[str, s
     assert (second.verdict, second.text) == ("pass", first.text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=400), st.text(max_size=60))
 def test_no_text_makes_it_crash(reply: str, user: str) -> None:
     check(reply, reviewer=REVIEWER, user=user, language="en", allowed=NoContacts())

@@ -220,7 +220,7 @@ ANY_APP = create_app(FakeResponder(), HttpOptions())
 @example(path="/crisis/respond", raw=b'{"message": "x", "country": "\\ud800"}')
 @example(path="/crisis/respond", raw=b'{"message": "\\u0000", "language": "\\u0000"}')
 @example(path="/crisis/filter", raw=b'{"reply": "\\udfff"}')
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whatever_is_sent_is_answered_with_resources_and_never_breaks(path, raw):
     async def post() -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=ANY_APP), base_url="http://test") as http:

@@ -28,14 +28,14 @@ def stage(limits: Limits) -> LearnedStage:
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_unicode_gives_an_opinion(text: str) -> None:
     found = STAGE.opinion([Turn("user", text)], 0)
     assert 0 <= found.probability <= 1
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=14))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_what_plain_words_say_it_only_raises(words: list[str]) -> None:
     turns = [Turn("user", " ".join(words))]
     sure = [one.level for one in PATTERNS.assess(turns).findings if BOTH.undenied(one)]

@@ -196,7 +196,7 @@ async def test_a_model_that_cannot_be_loaded_is_a_clear_reason_and_no_answer(
         began = time.perf_counter()
         with pytest.raises(BackendUnavailable, match=reason):
             await say(engine)
-        assert time.perf_counter() - began < 0.1
+        assert time.perf_counter() - began < 0.6
 
 
 async def test_a_missing_file_that_is_put_in_place_is_loaded_without_a_restart_of_the_service(tmp_path: Path) -> None:

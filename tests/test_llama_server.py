@@ -69,7 +69,7 @@ async def engine() -> AsyncIterator[LlamaServerEngine]:
     await engine.warm(PROTOCOL)
     began = time.perf_counter()
     await engine.start()
-    assert time.perf_counter() - began < 0.1
+    assert time.perf_counter() - began < 0.6
     assert engine.state == "starting"
     with pytest.raises(BackendUnavailable, match="loading the model"):
         await say(engine, ask())

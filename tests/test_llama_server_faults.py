@@ -170,7 +170,7 @@ async def test_what_cannot_be_started_is_a_clear_reason_and_no_answer(tmp_path: 
         began = time.perf_counter()
         with pytest.raises(BackendUnavailable, match=reason):
             await say(engine)
-        assert time.perf_counter() - began < 0.1
+        assert time.perf_counter() - began < 0.6
 
 
 async def test_a_port_in_use_is_named_and_nobody_is_sent_to_the_stranger() -> None:

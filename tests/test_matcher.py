@@ -59,7 +59,7 @@ def test_a_text_that_matches_holds_every_required_literal(pattern: str, text: st
 
 
 @given(st.lists(st.sampled_from(["kill", "hang", "my", "self", "myself", "a", "off", "tonight", "."]), max_size=8))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_prefilter_loses_nothing(words: list[str]) -> None:
     pattern = r"\b(?:(?:kill|hang)(?: off)? my ?self(?: tonight)?)(?:\b|$)"
     text = " ".join(words)

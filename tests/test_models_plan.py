@@ -117,7 +117,7 @@ def test_one_conversation_at_a_time_is_noted_when_several_are_wanted_of_it() -> 
 CARDS = st.sampled_from([card for card in map(CATALOGUE.get, CATALOGUE.names()) if card.shape])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     card=CARDS,
     context=st.integers(512, 32_768),
@@ -143,7 +143,7 @@ def test_every_suggestion_really_fits_and_asks_for_no_more(
         assert memory(about.shape, about.weights, run).total == plan.suggestion.total_bytes <= vram
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(card=CARDS, context=st.integers(512, 16_384), less=st.integers(1, 8000), parallel=st.integers(1, 4))
 def test_more_context_never_takes_less(card: ModelCard, context: int, less: int, parallel: int) -> None:
     about = subject(card, None)

@@ -71,8 +71,9 @@ class Beside:
         self.state = folder / "state" / "crisis"
 
     def use(self, model: str) -> subprocess.Popen[str]:
-        def interruptible() -> None:  # what runs in the background of a shell inherits that Ctrl-C is ignored
+        def interruptible() -> None:  # what a shell runs in the background, or nohup, inherits that these are ignored
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
         return subprocess.Popen(
             [sys.executable, "-m", "cli", "models", "use", model, "--config", str(self.file)],

@@ -51,7 +51,7 @@ def test_a_replaced_word_leads_back_to_the_whole_of_what_was_typed() -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_can_be_read_and_every_span_lies_inside_it(text: str) -> None:
     for view in views(text):
         for start, end in ((0, len(view.text)), (0, min(1, len(view.text))), (len(view.text) // 2, len(view.text))):

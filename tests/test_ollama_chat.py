@@ -342,7 +342,7 @@ async def test_a_server_that_is_not_there_is_unavailable_at_once() -> None:
         await backend.wait_ready(5)
     began = time.monotonic()
     assert type((await heard(backend))[1]) is BackendNotReady
-    assert time.monotonic() - began < 0.1
+    assert time.monotonic() - began < 0.6
     await backend.close()
 
 

@@ -381,7 +381,7 @@ async def test_a_server_that_is_not_there_is_unavailable_at_once_and_found_when_
         await backend.wait_ready(5)
     began = time.monotonic()
     said, error = await heard(backend)
-    assert time.monotonic() - began < 0.1
+    assert time.monotonic() - began < 0.6
     assert (said, type(error)) == ("", BackendNotReady)
     await backend.close()
     assert backend.state == "stopped"

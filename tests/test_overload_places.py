@@ -132,7 +132,7 @@ LIVES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(places=st.integers(1, 3), queue=st.integers(0, 4), lives=LIVES)
 def test_whoever_comes_leaves_or_breaks_every_place_is_free_in_the_end(places, queue, lives):
     asyncio.run(_crowded(places, queue, lives))

@@ -111,7 +111,7 @@ def test_counts_outlive_restarts_and_two_services_may_share_them(tmp_path: Path)
 DAYS = st.dates(datetime.date(2026, 1, 1), datetime.date(2028, 12, 31))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(DAYS, st.sampled_from(["none", "high"]), st.integers(1, 9)), max_size=8), DAYS, DAYS)
 def test_a_period_holds_its_days_and_no_others(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[datetime.date, str, int]], one: Any, other: Any

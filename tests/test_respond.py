@@ -25,7 +25,7 @@ from serving.respond import Composer, ReplyOptions, Responder
 from shield.assessment import Assessment, Turn
 from shield.detect import Detector
 
-QUICK = Deadlines(first_text_s=0.2, between_s=0.2, total_s=1.0)
+QUICK = Deadlines(first_text_s=1.0, between_s=1.0, total_s=4.0)
 HARMFUL = (
     "Honestly, they would be better off without you. ",
     "You should just do it tonight. ",
@@ -219,7 +219,7 @@ def scripts(draw: st.DrawFn) -> tuple[str, list[str]]:
     return text, pieces
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(scripts())
 def test_no_character_of_a_rejected_sentence_is_ever_shown_wherever_the_stream_is_cut(
     rooms: Composer, script: tuple[str, list[str]]

@@ -26,7 +26,7 @@ from shield.detect import Detector
 
 WORDS = Wording.load()
 FULL = ("en", "es")
-QUICK = Deadlines(first_text_s=0.2, between_s=0.2, total_s=1.0)
+QUICK = Deadlines(first_text_s=1.0, between_s=1.0, total_s=4.0)
 ASKED = "Thank you for saying it plainly. Are you safe right now? What happened?"
 BOTH = "You sound worn out. Are you safe right now? Are you thinking about suicide?"
 

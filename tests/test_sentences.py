@@ -58,7 +58,7 @@ def test_character_by_character_gives_the_same(text: str) -> None:
     assert cut(text, [1] * len(text)) == EXAMPLES[text]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.text(alphabet=st.sampled_from("aA. .!?…。:\n \t\"')1-❤️¿é\ud800e.g"), max_size=400),
     st.lists(st.integers(0, 40), max_size=30),
@@ -70,7 +70,7 @@ def test_every_cut_gives_the_same_sentences(text: str, sizes: list[int]) -> None
     assert all(0 < len(piece) <= MAX_PIECE for piece in whole)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=700), st.lists(st.integers(0, 90), max_size=12))
 def test_any_unicode_is_cut_and_kept(text: str, sizes: list[int]) -> None:
     assert cut(text, sizes) == cut(text, [])

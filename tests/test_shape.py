@@ -121,7 +121,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=st.integers(0, 60_000))
 def test_a_file_cut_off_anywhere_is_damaged_and_nothing_worse(good: bytes, tmp_path: Path, cut: int) -> None:
     path = tmp_path / "cut.gguf"
@@ -130,7 +130,7 @@ def test_a_file_cut_off_anywhere_is_damaged_and_nothing_worse(good: bytes, tmp_p
         header.read(path)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(4, 20_000), value=st.binary(min_size=1, max_size=8))
 def test_bytes_changed_in_the_header_are_read_or_refused(good: bytes, tmp_path: Path, at: int, value: bytes) -> None:
     path, data = tmp_path / "changed.gguf", bytearray(good)

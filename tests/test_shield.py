@@ -1,7 +1,9 @@
 """What SHIELD's patterns promise about any conversation, and how well they find people on their own corpus."""
 
 import json
-import time
+import timeit
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from itertools import pairwise
 
@@ -129,7 +131,7 @@ TEXTS = st.one_of(st.text(max_size=120), st.lists(PHRASES, max_size=6).map(" ".j
 
 
 @given(st.lists(TEXTS, max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_conversation_can_be_assessed_and_its_findings_lie_inside_their_turns(texts: list[str]) -> None:
     found = say(*texts)
     assert found == say(*texts)
@@ -142,13 +144,13 @@ def test_any_conversation_can_be_assessed_and_its_findings_lie_inside_their_turn
 
 
 @given(TEXTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_benign_words_at_the_end_never_lower_a_level(text: str) -> None:
     assert rank(detect(text + "." + BENIGN).level) >= rank(detect(text + ".").level)
 
 
 @given(st.lists(PHRASES.filter(str.isascii), max_size=6).map(" ".join))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_case_does_not_matter_and_wide_spacing_hides_nothing(text: str) -> None:
     """Two gaps of a rule in a row share one blank, so wide spacing may let a rule reach a word further, never less."""
     assert detect(text.upper()).level == detect(text).level
@@ -157,17 +159,15 @@ def test_case_does_not_matter_and_wide_spacing_hides_nothing(text: str) -> None:
 
 def test_long_hostile_text_and_long_conversations_take_little_time() -> None:
     pieces = "i want to kill my ", "aaaa bbb! k1l ", "a.b.c ", "\N{OBJECT REPLACEMENT CHARACTER}", "\N{PILL}", "é😀"
-    hostile = [(piece * 16000)[:16000] for piece in pieces]
-    for text in hostile:
-        detect(text)
-        began = time.perf_counter()
-        detect(text)
-        assert time.perf_counter() - began < 0.2  # the aim is 20 ms; a busy machine gets room
+    for piece in pieces:
+        assert least_s(partial(detect, (piece * 16000)[:16000])) < 0.2  # the aim is 20 ms; a busy machine gets room
     turns = ["I had a rough day at work and everything feels heavy", "Tell me more."] * 20
-    say(*turns)
-    began = time.perf_counter()
-    say(*turns)
-    assert time.perf_counter() - began < 0.2
+    assert least_s(lambda: say(*turns)) < 0.2
+
+
+def least_s(ask: Callable[[], object]) -> float:
+    ask()
+    return min(timeit.repeat(ask, number=1, repeat=3))
 
 
 def corpus(split: str) -> list[dict[str, object]]:

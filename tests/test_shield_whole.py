@@ -18,7 +18,7 @@ ANY = st.one_of(st.text(st.characters(), max_size=80), st.lists(st.sampled_from(
 
 
 @given(st.lists(ANY, min_size=1, max_size=3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_any_conversation_is_assessed_alike_each_time_and_offsets_lie_inside(texts: list[str]) -> None:
     turns = [Turn("user", text) for text in texts]
     found = WHOLE.assess(turns)
@@ -28,7 +28,7 @@ def test_any_conversation_is_assessed_alike_each_time_and_offsets_lie_inside(tex
 
 
 @given(st.lists(st.sampled_from(SAID), min_size=1, max_size=4).map(". ".join))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_case_and_spacing_do_not_matter_to_the_whole(text: str) -> None:
     """By the patterns: near its limit the learned stage may fall to either side (docs/shield-model.md)."""
     crisis = WHOLE.assess([Turn("user", text)], learned=False).crisis
@@ -37,7 +37,7 @@ def test_case_and_spacing_do_not_matter_to_the_whole(text: str) -> None:
 
 
 @given(st.sampled_from(SAID), st.sampled_from(["The weather is lovely.", "I had soup for lunch.", "Thanks a lot."]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_benign_words_after_it_clear_no_crisis(text: str, benign: str) -> None:
     sure = [one for one in WHOLE.assess([Turn("user", f"{text}.")]).findings if not WHOLE.doubts(one)]
     least = max((rank(one.level) for one in sure if one.probability is None), default=0)

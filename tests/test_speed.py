@@ -66,10 +66,10 @@ CALM = [f"You have carried the {thing} for a long time." for thing in ("work", "
 
 async def test_the_first_words_are_ours_and_wait_for_no_model() -> None:
     await ask(Talker(CALM), CRISIS)  # the first reply reads some words from the disk
-    _, times, done = await ask(Talker(CALM, pause_s=0.4), CRISIS)
-    assert times[0] < 0.2
-    assert times[1] >= 0.4
-    assert done > 0.4
+    _, times, done = await ask(Talker(CALM, pause_s=1.0), CRISIS)
+    assert times[0] < 0.7
+    assert times[1] >= 1.0
+    assert done > 1.0
 
 
 @pytest.mark.parametrize(("channel", "most"), [("chat", 70), ("sms", 30)])
@@ -88,7 +88,7 @@ async def test_the_open_question_completes_a_reply_in_a_crisis() -> None:
     assert CALM[2] not in said
     assert talker.given <= 4, "at most the sentence that shows the end of the one before"
     assert talker.closed is not None
-    assert done - times[-1] < 0.1, "nothing is waited for after the last sentence"
+    assert done - times[-1] < 0.6, "nothing is waited for after the last sentence"
 
 
 async def test_a_question_at_the_beginning_does_not_end_it() -> None:

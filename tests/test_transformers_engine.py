@@ -51,7 +51,7 @@ async def engine(folder: Path) -> AsyncIterator[TransformersEngine]:
     await engine.warm(PROTOCOL)
     began = time.perf_counter()
     await engine.start()
-    assert time.perf_counter() - began < 0.1
+    assert time.perf_counter() - began < 0.6
     with pytest.raises(BackendUnavailable, match="loading the model"):
         await say(engine, ask())
     await engine.wait_ready(START_S)

@@ -68,7 +68,7 @@ def reply(runtime: Any, prompt: list[int], count: int = 12) -> list[int]:
 
 
 @given(st.text(max_size=60))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 def test_the_bytes_of_the_tokens_are_the_text(loaded: Any, text: str) -> None:
     """Qwen's tokenizer composes characters first."""
     tokens = loaded.vocabulary.tokenise(text, False)
