@@ -22,6 +22,7 @@ OUTLIVES = (
     0.96  # an opinion of "imminent" as sure as this is not withdrawn by an ordinary message behind it, no rule's is
 )
 _ORDINARY = (Turn("user", "Work was fine today."), Turn("assistant", "I'm glad to hear it. How are you?"))
+NOTHING = 0.05  # below it a later message of an ordinary talk ("we're on film number three") is one itself
 EVEN_SO = 0.5  # a message that is likelier a sign than not, behind ordinary words, is one behind grave words, too
 LAST_TURN_SIGNALS = frozenset(
     {"declines_resources", "asks_resources", "denies", "affirms", "insults_bot", "asks_if_human"}
@@ -90,7 +91,7 @@ class Detector:
                 own[number] = found
                 continue
             standing = _level(one for each in own for one in each)
-            opinion = self._in_itself(turn, opinion, standing, reading, stage)
+            opinion = self._in_itself(turn, opinion, standing, reading, stage, first=number == 0)
             own[number] = self._weighed(turn, number, found, opinion, stage)
             if _clears(opinion, turn):
                 for earlier in range(max(0, number - BEFORE), number):
@@ -132,24 +133,35 @@ class Detector:
         return stage.opinion(turns, number) if recent or any(map(self.doubts, found)) else None
 
     def _in_itself(
-        self, turn: Turn, opinion: Opinion, standing: Level, reading: Reading, stage: LearnedStage | None
+        self,
+        turn: Turn,
+        opinion: Opinion,
+        standing: Level,
+        reading: Reading,
+        stage: LearnedStage | None,
+        *,
+        first: bool,
     ) -> Opinion:
         """The opinion as far as the message itself bears it out.
 
         Read behind a crisis anything looks like one ("my friend is coming over"): where the talk stands at some level
-        already, a message raises it only if it would be a sign behind ordinary words, too. A denial that no rule
-        contradicts is believed, unless the rest of the message is grave. What a rule says a message is (`settles`) it
-        is, unless the stage is certain.
+        already, a message raises it only if it would be a sign behind ordinary words, too; where it stands at none, a
+        later message that is nothing at all behind ordinary words raises nothing. A denial that no rule contradicts is
+        believed, unless the rest of the message is grave. What a rule says a message is (`settles`) it is, unless the
+        stage is certain.
         """
         settled = reading.settled
         if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
             return replace(opinion, level=min(opinion.level, settled, key=rank), ordinary=False, plainly=False)
         denied = "denies" in reading.signals and not reading.findings
-        if stage is None or opinion.level == "none" or (standing == "none" and not denied):
+        if stage is None or opinion.level == "none" or (standing == "none" and first and not denied):
             return opinion
-        if standing == "none":
+        if standing == "none" and denied:
             return opinion if rank(opinion.level) >= rank("high") else replace(opinion, level="none")
-        if stage.opinion((*_ORDINARY, turn), len(_ORDINARY)).probability >= EVEN_SO:
+        even_so = stage.opinion((*_ORDINARY, turn), len(_ORDINARY)).probability
+        if standing == "none":
+            return opinion if even_so >= NOTHING else replace(opinion, level="none")
+        if even_so >= EVEN_SO:
             return opinion
         return replace(opinion, level=min(opinion.level, "none" if denied else standing, key=rank))
 

@@ -1,9 +1,13 @@
 """The whole detector, rules and learned stage, on what people write after the first answer."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from shield.assessment import Turn, rank
-from shield.detect import Detector
+from shield.detect import Detector, rules
+from shield.learned import Opinion
 
 WHOLE = Detector.load()
 ASKED = "That sounds very heavy, and I'm glad you wrote. Are you safe right now?"
@@ -58,3 +62,21 @@ def test_a_goodbye_passed_on_is_not_undone_by_a_question_about_a_gym() -> None:
         Turn("user", "how do i cancel my gym membership and my phone contract"),
     )
     assert rank(WHOLE.assess(talk).level) >= rank("high")
+
+
+class SeesMoreInATalk:
+    """A stage to which any message behind this talk looks grave, and `alone` likely where it stands behind others."""
+
+    def __init__(self, alone: float) -> None:
+        self.alone = alone
+
+    def opinion(self, turns: Sequence[Turn], number: int) -> Opinion:
+        here = number > 0 and turns[0].text == "what shall we watch tonight"
+        return Opinion("high" if here else "none", "farewell", 0.9 if here else self.alone, ordinary=False)
+
+
+@pytest.mark.parametrize(("alone", "level"), [(0.04, "none"), (0.06, "high")])
+def test_a_later_message_that_is_nothing_by_itself_raises_nothing_in_an_ordinary_talk(alone: float, level: str) -> None:
+    asked, answer = Turn("user", "what shall we watch tonight"), Turn("assistant", "Something light?")
+    stage: Any = SeesMoreInATalk(alone)
+    assert Detector(rules(), stage).assess((asked, answer, Turn("user", "the third one"))).level == level

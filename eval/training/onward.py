@@ -33,12 +33,12 @@ def copies(made: network.Network) -> dict[str, torch.Tensor]:
     return {name: part.detach().clone() for name, part in made.named_parameters() if part.requires_grad}
 
 
-def half_way(made: network.Network, before: Mapping[str, torch.Tensor]) -> None:
-    """Takes the mean of the weights and those that were."""
+def mix(made: network.Network, before: Mapping[str, torch.Tensor], kept: float) -> None:
+    """Takes `kept` (0 to 1) of the weights and the rest of those that were."""
     with torch.no_grad():
         for name, part in made.named_parameters():
             if name in before:
-                part.lerp_(before[name], 0.5)
+                part.lerp_(before[name], 1 - kept)
 
 
 def _taken(made: network.Network, packed: onnx.ModelProto, products: Sequence[str]) -> None:

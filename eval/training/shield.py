@@ -25,7 +25,7 @@ from eval.intervals import Proportion
 from eval.training import network, packing, source, vocabulary
 from eval.training.examples import Example
 from eval.training.fitting import Plan, Scores, fit
-from eval.training.onward import copies, half_way, onward_from
+from eval.training.onward import copies, mix, onward_from
 from eval.training.shield_lines import WEIGHTS, Line, in_parts, ordinary, poured, read, talked, varied
 from shield.assessment import LEVELS, Level
 from shield.learned import OUTPUTS, Limits, segments, windows
@@ -58,7 +58,8 @@ def main() -> None:
     told = _told()
     if not told.calibrate:
         if told.onward:
-            learn_on(told.out, told.trunk, told.onward, epochs=told.epochs, threads=told.threads, beside=told.beside)
+            how = {"epochs": told.epochs, "threads": told.threads, "beside": told.beside, "kept": told.keep}
+            learn_on(told.out, told.trunk, told.onward, **how)
         else:
             train(told.out, told.trunk, epochs=told.epochs, threads=told.threads, new_words=told.new_words)
     facts = calibrate(told.out, told.trunk)
@@ -93,13 +94,16 @@ def train(out: Path, trunk: Path, *, epochs: int, threads: int, new_words: bool 
     _pack(made, tokenizer, out, trunk, [*lines, *develop], makes_trunk=makes_trunk)
 
 
-def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int, beside: int = BESIDE) -> None:
+def learn_on(
+    out: Path, trunk: Path, names: str, *, epochs: int, threads: int, beside: int = BESIDE, kept: float | None = None
+) -> None:
     """Goes on from the weights that ship: files whose names begin with `names`, NEW_COUNT times each line, the develop
     parts, older lines.
 
-    beside: how many of the older ones. With fewer than all, what is kept is half way there: the mean of both weights
-    forgot less of the tune part than the new ones. With all of them nothing can be forgotten: the rate is higher, and
-    the new weights are kept. Raises ValueError where there is no such file.
+    beside: how many of the older ones; with all of them the rate is higher. kept: the share (0 to 1) of the new weights
+    in what is written, the rest are those before. Where it is not said: half with fewer than all older lines, since the
+    mean forgot less of the tune part than the new ones did, and all of it where nothing can be forgotten. Raises
+    ValueError where there is no such file.
     """
     lines, chance = read(), np.random.default_rng(5)
     new = [line for line in lines if line.source.startswith(names)]
@@ -119,8 +123,7 @@ def learn_on(out: Path, trunk: Path, names: str, *, epochs: int, threads: int, b
     plan = Plan(WEIGHTS, epochs, rate, 2e-4, threads=threads, varied=change, counts=_counts)
     for number, loss in enumerate(fit(made, tokenizer, _examples(part, trunk), plan), 1):
         print(f"{len(part)} lines, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
-    if not everything:
-        half_way(made, before)
+    mix(made, before, kept if kept is not None else 1.0 if everything else 0.5)
     _pack(made, tokenizer, out, trunk, [*lines, *develop], makes_trunk=False)
 
 
@@ -238,6 +241,7 @@ def _told() -> argparse.Namespace:
     parser.add_argument(
         "--beside", type=int, default=BESIDE, metavar="N", help="older lines, with --onward (all: a higher rate)"
     )
+    parser.add_argument("--keep", type=float, metavar="SHARE", help="of the new weights, the rest the old ones'")
     parser.add_argument(
         "--new-words", action="store_true", help="choose the vocabulary anew; then train the filter, too"
     )
