@@ -20,12 +20,11 @@ _HERE = re.compile(
     r"(?:i|we) moved (?:here )?(?:back )?to|"
     r"(?:im|i am|we are) in (?:a|my) (?:hotel|hostel|hospital|flat|apartment|dorm|shelter|motel|room|house) in|"
     r"(?:im|i am|we are)(?: (?:currently|still|now|here|also|actually|stuck|living|staying|located|based|homeless|"
-    r"alone|at home|a student|right now|all alone|over here|a teen(?:ager)?|an? (?:[\w-]+ ){0,2}[\w-]+|"
-    r"\d\d)){0,3},? in|"
+    r"alone|at home|a student|right now|all alone|over here|a teen(?:ager)?|\d\d)){0,3},? in|"
     r"(?:living|based|located) (?:here )?in|(?:calling|writing|texting|messaging|typing)(?: you| this| to you)? from|"
     r"(?P<origin>(?:im|i am) (?:actually |\d\d,? )?from)|"
     r"(?:vivo|vivimos|resido|estoy|estamos)(?: (?:viviendo|aqui|ahora|solo|sola|en casa)){0,2} en|"
-    r"soy (?:una? )?[\w-]+ en|(?:les |te |os )?escribo desde|aqui en|(?P<origen>(?:yo )?soy de)|"
+    r"(?:les |te |os )?escribo desde|aqui en|(?P<origen>(?:yo )?soy de)|"
     r"(?:eu )?(?:moro|vivo|estou)(?: (?:morando|aqui))? (?:em|no|na|nos|nas)|aqui (?:em|no|na)|"
     r"(?:jhabite|je vis|je suis|jsuis|on est|nous sommes)(?: (?:actuellement|seule?|ici))? (?:en|au|aux|a)|"
     r"jecris (?:de|depuis)|"
@@ -41,16 +40,6 @@ _ELSEWHERE = re.compile(
 _WISH = re.compile(
     r"\b(?:if|wish|when|imagine|pretend|dream\w*|before|si|ojala|cuando|wenn|falls|als)\s(?:\w+\s){0,2}$"
 )
-_ALONE = re.compile(
-    r"(?:^|[.!?\n]) ?(?:(?:in|en|em|au|aus) )?([^.!?\n(),]{3,40}?) (?:here|aqui|aca|hier|ici)(?=[.,!?\n]|$)|"
-    r"\(([^()]{3,30})\)|"
-    r"[.!?\n] ?(?:in|en|em|au) ([^.!?\n(),]{3,40})[.!?\n ]*$",
-)
-"""A place that stands by itself: "Wellington here", "(chile)", a last sentence "En Guadalajara."."""
-_PEOPLE = frozenset(
-    ["sydney", "adelaide", "austin", "jordan", "israel", "kenya", "india", "brooklyn", "houston", "dallas", "denver"]
-) | {"vienna", "santiago", "milan", "paris", "virginia", "phoenix", "orlando", "georgia", "trinidad", "asuncion"}
-"""Places that are also people's names: "Sydney here" says who writes, not where."""
 _WORD = re.compile(r"[^\W\d_][\w.'-]*")
 _LONGEST = 5  # words in the longest name
 
@@ -100,17 +89,6 @@ def country_of_language(language: str | None) -> str | None:
 def named_country(text: str) -> str | None:
     """The country of the place in which the person says they are, the last one if several; None when they name none."""
     folded = fold(text).text
-    return _said(folded) or _alone(folded)
-
-
-def _alone(folded: str) -> str | None:
-    """The country of a place that is named outside any sentence."""
-    names = [next(filter(None, match.groups())).strip() for match in _ALONE.finditer(folded)]
-    found = [_places().names.get(name) for name in names if name not in _PEOPLE]
-    return next(filter(None, reversed(found)), None)
-
-
-def _said(folded: str) -> str | None:
     if folded.isascii() and not _here().scan(folded.encode()):
         return None
     weak: str | None = None

@@ -241,11 +241,6 @@ def test_a_language_decides_a_country_only_where_it_can(language: str | None, co
         ("I live near Manchester", "GB"),
         ("i'm 15, from texas", "US"),
         ("I'm in a hotel in Rome and I can't sleep", "IT"),
-        ("Wellington here. Partner's on nights and I'm scared", "NZ"),
-        ("Tengo 79 años y ya no le hago falta a nadie. En Guadalajara.", "MX"),
-        ("fracasé otra vez (chile)", "CL"),
-        ("im a farmer in queensland, third year of drought", "AU"),
-        ("soy bombera en Madrid", "ES"),
     ],
 )
 def test_a_place_where_the_person_says_they_are_is_found(text: str, code: str) -> None:
@@ -271,11 +266,6 @@ def test_a_place_where_the_person_says_they_are_is_found(text: str, code: str) -
         "I'm in Georgia",
         "estoy en casa",
         "je suis en vie",
-        "Sydney here, I can't sleep",
-        "my brother died in Vienna",
-        "soy feliz en casa",
-        "i'm a mess in the mornings",
-        "I'm still here (barely)",
         "",
     ],
 )
