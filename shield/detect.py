@@ -22,7 +22,7 @@ OUTLIVES = (
     0.96  # an opinion of "imminent" as sure as this is not withdrawn by an ordinary message behind it, no rule's is
 )
 _ORDINARY = (Turn("user", "Work was fine today."), Turn("assistant", "I'm glad to hear it. How are you?"))
-NOTHING = 0.05  # below it a later message of an ordinary talk ("we're on film number three") is one itself
+NOTHING = 0.045  # below it a later message of an ordinary talk ("thanks, that one it is") is an ordinary one itself
 EVEN_SO = 0.5  # a message that is likelier a sign than not, behind ordinary words, is one behind grave words, too
 LAST_TURN_SIGNALS = frozenset(
     {"declines_resources", "asks_resources", "denies", "affirms", "insults_bot", "asks_if_human"}
@@ -76,6 +76,7 @@ class Detector:
 
     def _assessed(self, turns: Sequence[Turn], stage: LearnedStage | None) -> Assessment:
         readings = list(self._read(turns))
+        opening = next((number for number, turn in enumerate(turns) if turn.role == "user"), 0)
         own: list[list[Finding]] = []
         kinds: Kinds = frozenset()
         for number, (turn, reading) in enumerate(zip(turns, readings, strict=True)):
@@ -91,7 +92,7 @@ class Detector:
                 own[number] = found
                 continue
             standing = _level(one for each in own for one in each)
-            opinion = self._in_itself(turn, opinion, standing, reading, stage, first=number == 0)
+            opinion = self._in_itself(turn, opinion, standing, reading, stage, first=number == opening)
             own[number] = self._weighed(turn, number, found, opinion, stage)
             if _clears(opinion, turn):
                 for earlier in range(max(0, number - BEFORE), number):
@@ -145,10 +146,10 @@ class Detector:
         """The opinion as far as the message itself bears it out.
 
         Read behind a crisis anything looks like one ("my friend is coming over"): where the talk stands at some level
-        already, a message raises it only if it would be a sign behind ordinary words, too; where it stands at none, a
-        later message that is nothing at all behind ordinary words raises nothing. A denial that no rule contradicts is
-        believed, unless the rest of the message is grave. What a rule says a message is (`settles`) it is, unless the
-        stage is certain.
+        already, a message raises it only if it would be a sign behind ordinary words, too. Where it stands at none, a
+        later message that is nothing at all behind ordinary words raises nothing, unless the stage is certain. A denial
+        that no rule contradicts is believed, unless the rest of the message is grave. What a rule says a message is
+        (`settles`) it is, unless the stage is certain.
         """
         settled = reading.settled
         if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
@@ -160,7 +161,8 @@ class Detector:
             return opinion if rank(opinion.level) >= rank("high") else replace(opinion, level="none")
         even_so = stage.opinion((*_ORDINARY, turn), len(_ORDINARY)).probability
         if standing == "none":
-            return opinion if even_so >= NOTHING else replace(opinion, level="none")
+            sign = even_so >= NOTHING or opinion.probability >= OUTLIVES
+            return opinion if sign else replace(opinion, level="none")
         if even_so >= EVEN_SO:
             return opinion
         return replace(opinion, level=min(opinion.level, "none" if denied else standing, key=rank))

@@ -65,18 +65,23 @@ def test_a_goodbye_passed_on_is_not_undone_by_a_question_about_a_gym() -> None:
 
 
 class SeesMoreInATalk:
-    """A stage to which any message behind this talk looks grave, and `alone` likely where it stands behind others."""
+    """A stage to which any message of this talk looks grave, and `alone` likely where it stands behind others."""
 
-    def __init__(self, alone: float) -> None:
-        self.alone = alone
+    def __init__(self, likely: float, alone: float) -> None:
+        self.likely, self.alone = likely, alone
 
     def opinion(self, turns: Sequence[Turn], number: int) -> Opinion:
-        here = number > 0 and turns[0].text == "what shall we watch tonight"
-        return Opinion("high" if here else "none", "farewell", 0.9 if here else self.alone, ordinary=False)
+        here = number > 0 and "tonight" in turns[0].text
+        return Opinion("high" if here else "none", "farewell", self.likely if here else self.alone, ordinary=False)
 
 
-@pytest.mark.parametrize(("alone", "level"), [(0.04, "none"), (0.06, "high")])
-def test_a_later_message_that_is_nothing_by_itself_raises_nothing_in_an_ordinary_talk(alone: float, level: str) -> None:
+@pytest.mark.parametrize(("likely", "alone", "level"), [(0.9, 0.04, "none"), (0.9, 0.05, "high"), (0.97, 0.04, "high")])
+def test_a_later_message_that_is_nothing_by_itself_raises_nothing_in_an_ordinary_talk(
+    likely: float, alone: float, level: str
+) -> None:
     asked, answer = Turn("user", "what shall we watch tonight"), Turn("assistant", "Something light?")
-    stage: Any = SeesMoreInATalk(alone)
-    assert Detector(rules(), stage).assess((asked, answer, Turn("user", "the third one"))).level == level
+    stage: Any = SeesMoreInATalk(likely, alone)
+    detector = Detector(rules(), stage)
+    assert detector.assess((asked, answer, Turn("user", "the third one"))).level == level
+    greeted = Turn("assistant", "What can I do for you tonight?"), Turn("user", "the third one")
+    assert detector.assess(greeted).level == "high", "the first that a person says is no later message"
