@@ -17,6 +17,7 @@ from prompts.wording import Wording
 from serving.conversation import Conversation
 from serving.events import DoneEvent, answer_json
 from serving.settings import ClaudeEntry, ReplySettings, Settings
+from serving.status import CIRCUIT_OPEN
 from serving.wiring import build
 from shield.assessment import Turn
 
@@ -89,9 +90,11 @@ def test_an_engine_lost_in_mid_reply_costs_nobody_an_answer(running: Running, fa
     assert hit
     assert_complete(done)
     assert_complete(running.respond(CRISIS))
-    ends = time.monotonic() + 40
+    ends = time.monotonic() + 80
     while not ([w.pid for w in running.workers()] not in ([], [worker.pid]) and _state(running) == "ready"):
         assert time.monotonic() < ends, running.ready()
+        if _state(running) == CIRCUIT_OPEN:  # on a busy machine it was late often enough: the next message tries it
+            assert_complete(running.respond(CRISIS))
         time.sleep(0.2)
     assert_complete(running.respond(CRISIS))
 
