@@ -83,15 +83,15 @@ class Detector:
             own.append([])
             if turn.role != "user":
                 continue
+            standing = _level(one for each in own for one in each)
             found = [finding(one, number) for one in reading.findings]
             found += _together(turn, number, reading.kinds, kinds)
-            found += answered(turns, readings, number, before=_level(one for each in own for one in each))
+            found += answered(turns, readings, number, before=standing)
             kinds |= reading.kinds
             opinion = self._opinion(turns, number, [*found, *_since(own, number)], stage)
             if opinion is None:
                 own[number] = found
                 continue
-            standing = _level(one for each in own for one in each)
             opinion = self._in_itself(turn, opinion, standing, reading, stage, first=number == opening)
             own[number] = self._weighed(turn, number, found, opinion, stage)
             if _clears(opinion, turn):
@@ -155,10 +155,12 @@ class Detector:
         if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
             return replace(opinion, level=min(opinion.level, settled, key=rank), ordinary=False, plainly=False)
         denied = "denies" in reading.signals and not reading.findings
-        if stage is None or opinion.level == "none" or (standing == "none" and first and not denied):
+        if stage is None or opinion.level == "none":
             return opinion
         if standing == "none" and denied:
             return opinion if rank(opinion.level) >= rank("high") else replace(opinion, level="none")
+        if standing == "none" and first:
+            return opinion
         even_so = stage.opinion((*_ORDINARY, turn), len(_ORDINARY)).probability
         if standing == "none":
             sign = even_so >= NOTHING or opinion.probability >= OUTLIVES

@@ -58,8 +58,15 @@ def main() -> None:
     told = _told()
     if not told.calibrate:
         if told.onward:
-            how = {"epochs": told.epochs, "threads": told.threads, "beside": told.beside, "kept": told.keep}
-            learn_on(told.out, told.trunk, told.onward, **how)
+            learn_on(
+                told.out,
+                told.trunk,
+                told.onward,
+                epochs=told.epochs,
+                threads=told.threads,
+                beside=told.beside,
+                kept=told.keep,
+            )
         else:
             train(told.out, told.trunk, epochs=told.epochs, threads=told.threads, new_words=told.new_words)
     facts = calibrate(told.out, told.trunk)
