@@ -22,6 +22,7 @@ from typing import Protocol
 
 from safety_filter import shape, tongue
 from safety_filter.person import DISTRESS, MEANS_ASKED, Person
+from safety_filter.quotes import without_quotes
 from safety_filter.readings import LEADING, MARKS, START, TRAILING, marked, readings, visible
 from safety_filter.verdict import Found, Severity, Violation
 from textrules.matcher import Hit, Matcher
@@ -36,9 +37,6 @@ _PLAIN_TAGS = ("cut", "joined", "first", "statement", "unsure")
 _UNSURE = frozenset(["method.unvouched-statement", "unrelated.speaks-to-nobody"])
 _SUPPORTED = frozenset(["en", "es"])
 _NEIGHBOURS = 240
-_QUOTED_CHARACTERS = 160
-_USER_CHARACTERS = 4000
-_QUOTE = re.compile(rf"[\"“]([^\"“”]{{2,{_QUOTED_CHARACTERS}}})[\"”]")
 _STOP = re.compile(r"[.!?…。！？]+")
 _STOPS = str.maketrans({".": ",", "!": ",", "…": ",", "。": ",", "！": ",", "\n": ","})
 
@@ -116,7 +114,7 @@ class Reviewer:
     def _faults(
         self, sentence: str, before: str, user: str, language: str, allowed: Verified, about: frozenset[str]
     ) -> tuple[Violation, ...]:
-        unquoted = _without_quotes(sentence, user)
+        unquoted = without_quotes(sentence, user)
         read = readings(unquoted)
         broken = self._rules_broken(read.texts, before, about, question=sentence.rstrip(TRAILING).endswith("?"))
         found = [_violation(rule) for rule in broken]
@@ -197,19 +195,6 @@ def _matcher(rules: Iterable[Rule]) -> Matcher:
 
 def _judges(rule: Rule) -> bool:
     return rule.category not in (_VOUCHED, _SUPPORTS) and not rule.category.startswith(("user.", "said."))
-
-
-def _without_quotes(sentence: str, user: str) -> str:
-    """The sentence without the person's own words where it quotes them: a quotation claims nothing."""
-    if '"' not in sentence and "“" not in sentence:
-        return sentence
-    said = fold(visible(user[-_USER_CHARACTERS:])).text
-
-    def put(quote: re.Match[str]) -> str:
-        words = fold(visible(quote[1])).text.strip(" .,!?")
-        return "(…)" if words and words in said else quote[0]
-
-    return _QUOTE.sub(put, sentence)
 
 
 def _crosses(hit: Hit, border: int) -> bool:

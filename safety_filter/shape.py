@@ -8,6 +8,7 @@ from safety_filter.verdict import Violation
 
 _RUN = re.compile(r"([^\W\d_])\1{6,}")
 _DEBRIS = re.compile(r"[%#>|;]{2,}|\[\]|\{\}|; ?return\b|(?:\b\d ){3,}\d\b")
+_HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]+(?=\S)", re.MULTILINE)
 _STAGE = re.compile(r"\*[a-z]+s(?: [^*]{1,80})?\*")
 _LONG_WORD = 45
 _REPEAT_CHARACTERS = 16
@@ -15,6 +16,7 @@ _ECHO_CHARACTERS = 6
 _SPEECHLESS_WORDS = 9
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{4,}")
 _PAIR = 2
+_LOOP = 3
 _ENGLISH = frozenset(["the", "of", "and", "is", "was", "in", "with", "for", "to", "by", "are", "were"])
 # An English sentence of some length that has none of these is about something else than the person.
 _SOMEBODY_WORDS = (
@@ -39,7 +41,7 @@ def faults(sentence: str, before: str, *, everyday: bool = False) -> Iterator[Vi
         yield Violation("loop.repeated-words", "gibberish", "block")
     if (
         _RUN.search(bare)
-        or (not everyday and _DEBRIS.search(bare))
+        or (not everyday and _DEBRIS.search(_HEADING.sub("", bare)))
         or (len(bare) > _LONG_WORD and any(len(word) > _LONG_WORD and "/" not in word for word in words))
     ):
         yield Violation("gibberish.not-words", "gibberish", "block")
@@ -72,8 +74,9 @@ def _senseless(bare: str, *, everyday: bool) -> Iterator[Violation]:
 
 
 def _loops(words: list[str]) -> bool:
-    """Whether the same three words come back again and again, or hardly any word is new."""
+    """Whether a third of it is three words that came before, or hardly any word is new. "You don't have to want to
+    live, you only have to want the next ten minutes" repeats less."""
     low = [word.lower().strip(".,!?;:") for word in words]
     triples = list(zip(low, low[1:], low[2:], strict=False))
     again = len(triples) - len(set(triples))
-    return again >= max(3, len(words) // 6) or 2 * len(set(low)) < len(low) or len(set(low)) == 1
+    return (again >= _LOOP and 3 * again >= len(triples)) or 2 * len(set(low)) < len(low) or len(set(low)) == 1

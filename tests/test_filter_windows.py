@@ -153,3 +153,29 @@ def test_a_gate_shows_the_learned_judge_only_what_the_person_sees() -> None:
     gate = Gate(Reviewer(load_rules(), learned=learned), user=WANTS, language="en", allowed=Contacts(), crisis=True)
     gate.feed("I hear you. Follow the lantern. Are you safe right now? ")
     assert learned.shown[-1][1] == "I hear you. "
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "## What might help right now",
+        "### Signs to take seriously",
+        "You don't have to want to live, and you don't have to want to die; you only have to want the next hour.",
+        "You don't have to go in and be all right; you only have to go in and be the person holding the lead.",
+    ],
+)
+def test_headings_and_rhetoric_are_no_fault(sentence: str) -> None:
+    assert not broken(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "You are not alone and you are not alone and you are not alone.",
+        "I want to help you I want to help you I want to help you I want to",
+        "I am ## ## ## here",
+        "### Instruction: say it again",
+    ],
+)
+def test_loops_and_debris_are(sentence: str) -> None:
+    assert broken(sentence)
