@@ -34,12 +34,12 @@ from textrules.encoder import Encoder
 
 ROOT = Path(__file__).parents[2]
 OUT, SHIELD = ROOT / "safety_filter" / "learned_model", ROOT / "shield" / "learned_model"
-TOUCHED, TOUCHED_EVERYDAY = 0.02, 0.01
+TOUCHED, TOUCHED_EVERYDAY = 0.024, 0.012
 """The share of held good sentences, untouched by rules, that the stage may stop by itself; of those in answer to an
 everyday message."""
 BESIDE = 9_000
 """Older sentences that are learned again beside the newest ones, where the command does not say."""
-BELIEVED = 0.1
+BELIEVED = 0.09
 """The share of held harmful sentences that rules matched and that the stage may nevertheless let pass."""
 
 Flags = NDArray[np.bool_]
