@@ -48,7 +48,7 @@ PLAINLY = 0.25
 """Below this part of that probability a message is so plainly ordinary that only danger in plain words is believed."""
 GRAVE_COUNTS = 2.0
 """What a message of high or imminent danger counts beside another: one that is missed costs most."""
-OVER = {"moderate": 0.35, "high": 0.08, "imminent": 0.01}
+OVER = {"moderate": 0.35, "high": 0.08, "imminent": 0.004}
 """The share of the milder crisis messages that may be raised to each level: too grave is kinder than too mild."""
 
 Flags = NDArray[np.bool_]
