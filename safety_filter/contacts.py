@@ -1,7 +1,7 @@
 """Which contacts of a text are not verified for this person: numbers, short codes, addresses, handles, menu keys.
 
-Only what the table holds for the person's own country counts as verified, in any way of writing it. A number that is
-right elsewhere is wrong here, and a retired one is wrong everywhere.
+Only what the table holds for the person's own country counts as verified, in any way of writing it, and for countries
+whose places they speak of. A number that is right elsewhere is wrong here, and a retired one is wrong everywhere.
 """
 
 import functools
@@ -33,19 +33,20 @@ class Contacts:
     mender: Mender | None = None
 
     @classmethod
-    def of(cls, resources: Resources, also: Iterable[Helpline] = ()) -> "Contacts":
-        """The contacts of all lines of the country that may be shown, its emergency numbers and the directories."""
-        return _of(_Same(resources), tuple(also))
+    def of(cls, resources: Resources, also: Iterable[Resources] = ()) -> "Contacts":
+        """The contacts of all lines of the country that may be shown, its emergency numbers and the directories.
+
+        also: resources of other countries that the person speaks of. A reply may name theirs; it is not mended to them.
+        """
+        return _of(_Same(resources), tuple(map(_Same, also)))
 
     @classmethod
-    def _made(cls, resources: Resources, also: Iterable[Helpline]) -> "Contacts":
-        lines = (*resources.known, *resources.lines, *resources.home, *also)
-        given = {number for line in lines for number in _numbers_of(line)} | set(resources.emergencies)
-        retired = {digits for number in resources.retired for digits in _dialled(number, resources.country)}
-        numbers = {digits for number in given for digits in _dialled(number, resources.country)}
+    def _made(cls, resources: Resources, also: Sequence[Resources]) -> "Contacts":
+        every = (resources, *also)
+        lines = [line for one in every for line in _lines(one)]
         urls = {url for line in lines for url in (line.url, line.chat) if url}
         return cls(
-            numbers=frozenset(numbers - retired),
+            numbers=frozenset().union(*map(_numbers, every)),
             hosts=frozenset(_host(url) for url in {*urls, resources.directory, *resources.directories}),
             keys=frozenset(line.option for line in lines if line.option),
             country=resources.country,
@@ -109,6 +110,17 @@ class Contacts:
         return f"{number.country_code}{phonenumbers.national_significant_number(number)}" in self.numbers
 
 
+def _lines(resources: Resources) -> tuple[Helpline, ...]:
+    return (*resources.known, *resources.lines, *resources.home)
+
+
+def _numbers(resources: Resources) -> frozenset[str]:
+    """The digits of every number of one country's lines, in every way of dialling, without the retired ones."""
+    given = {number for line in _lines(resources) for number in _numbers_of(line)} | set(resources.emergencies)
+    retired = {digits for number in resources.retired for digits in _dialled(number, resources.country)}
+    return frozenset(digits for number in given for digits in _dialled(number, resources.country)) - retired
+
+
 def _numbers_of(line: Helpline) -> Iterable[str]:
     return (number for number in (line.phone, line.sms, line.whatsapp, *line.other_phones) if number)
 
@@ -131,8 +143,8 @@ class _Same:
 
 
 @functools.lru_cache(maxsize=2048)
-def _of(same: _Same, also: tuple[Helpline, ...]) -> Contacts:
-    return Contacts._made(same.resources, also)
+def _of(same: _Same, also: tuple[_Same, ...]) -> Contacts:
+    return Contacts._made(same.resources, [one.resources for one in also])
 
 
 @functools.lru_cache(maxsize=4096)

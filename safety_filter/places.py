@@ -7,7 +7,7 @@ that one loves, left, wishes to see, or where someone else lives do not; ambiguo
 import functools
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -28,7 +28,7 @@ _HERE = re.compile(
     r"(?:eu )?(?:moro|vivo|estou)(?: (?:morando|aqui))? (?:em|no|na|nos|nas)|aqui (?:em|no|na)|"
     r"(?:jhabite|je vis|je suis|jsuis|on est|nous sommes)(?: (?:actuellement|seule?|ici))? (?:en|au|aux|a)|"
     r"jecris (?:de|depuis)|"
-    r"(?:ich (?:bin|sitze)|(?:ich )?(?:lebe|wohne|schreibe|komme))"
+    r"(?:ich )?(?:bin|sitze|lebe|wohne|schreibe|komme)"
     r"(?: (?:hier|gerade|jetzt|derzeit|dir|euch|ihnen)){0,2} (?:in|aus)|hier in|"
     r"(?:abito|vivo|sono|mi trovo) (?:a|in)|scrivo da|ik (?:woon|zit|ben) in|mieszkam w|jestem w"
     r") (?:the (?:north|south|east|west) of |"
@@ -42,6 +42,7 @@ _WISH = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_][\w.'-]*")
 _LONGEST = 5  # words in the longest name
+_READ = 4_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,14 @@ def _places() -> _Places:
     for code, (alpha3, countries, cities) in data["places"].items():
         codes |= {code: code, alpha3: code}
         names |= {name: code for name in (*countries.split("|"), *cities.split("|")) if name}
-    return _Places(codes, names, data["languages"])
+    return _Places(codes, dict(_cities()) | names, data["languages"])
+
+
+def _cities() -> Iterator[tuple[str, str]]:
+    """The names of larger cities and their countries (scripts/city-names)."""
+    rows = files("safety_filter").joinpath("data/cities.txt").read_text(encoding="utf-8").splitlines()[1:]
+    for code, _, names in (row.partition(" ") for row in rows):
+        yield from ((name, code) for name in names.split("|"))
 
 
 @functools.cache
@@ -102,6 +110,16 @@ def named_country(text: str) -> str | None:
         else:
             strong = country or strong
     return strong or (None if _ELSEWHERE.search(folded) else weak)
+
+
+def spoken_of(text: str) -> frozenset[str]:
+    """The countries of all places that a text names, whoever is there: for what a reply may mention, not for where the
+    person is.
+    """
+    names = _places().names
+    words = [word.rstrip(".'-") for word in _WORD.findall(fold(text[:_READ]).text)]
+    told = (" ".join(words[at : at + size]) for at in range(len(words)) for size in range(1, _LONGEST + 1))
+    return frozenset(names[name] for name in told if name in names)
 
 
 def _place_at(text: str, start: int) -> str | None:

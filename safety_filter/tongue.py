@@ -26,6 +26,8 @@ _OTHER_LETTER = re.compile(
     r"[\u00c5\u00c6\u00d0\u00d8\u00dd\u00de\u00e5\u00e6\u00f0\u00f8\u00fd\u00fe\u0100-\u0151\u0154-\u024f\u1e00-\u1eff]"
 )
 _WORD = re.compile(r"\w+")
+_NOT_ITALIAN = re.compile(r"[áíóúñ¿¡]|\by\b", re.IGNORECASE)
+_CODE = re.compile(r"`[^`\n]{1,300}`")
 _NOT_JUDGED = Violation("language.not-judged", "wrong_language", "block")
 _STRANGE = Violation("language.strange-words", "wrong_language", "cut")
 _NOT_THEIRS = Violation("language.not-the-persons", "wrong_language", "block")
@@ -34,13 +36,15 @@ _NOT_THEIRS = Violation("language.not-the-persons", "wrong_language", "block")
 def foreign(sentence: str, before: str, user: str, language: str, *, everyday: bool = False) -> Iterator[Violation]:
     """What is wrong with the language of `sentence` after `before`, in a reply in `language` to `user`.
 
-    In answer to an `everyday` message a few words that are nobody's (names, terms) are no fault.
+    In answer to an `everyday` message a few words that are nobody's (names, terms) are no fault; code is no language.
     """
-    words = latin_words(sentence)
+    words = latin_words(_CODE.sub(" ", sentence) if everyday else sentence)
     if not sentence.isascii() and _other_letters(sentence, user, words):
         yield _NOT_JUDGED
         return
     spoken = identify(sentence) if len(words) > 1 else None
+    if spoken == "it" and len(words) < _SURE_WORDS and _NOT_ITALIAN.search(sentence):
+        spoken = None
     if (spoken or "en") not in JUDGED and len(words) >= _NAMED_WORDS and not _ours(words):
         yield _NOT_JUDGED
     elif spoken not in JUDGED and _strange(words, everyday=everyday):
@@ -58,8 +62,11 @@ def _other_letters(sentence: str, user: str, words: list[str]) -> bool:
 
 
 def _ours(words: list[str]) -> bool:
-    """Whether a few words, too few to name a language by, are all words of languages that we judge."""
-    return len(words) < _UNNAMED_WORDS and all(word in known() for word in words)
+    """Whether a few words, too few to name a language by, are all words of languages that we judge.
+
+    "Aléjate del borde y baja" is no Italian for its "del".
+    """
+    return len(words) < _SURE_WORDS and all(word in known() for word in words if len(word) > 1)
 
 
 def _strange(words: list[str], *, everyday: bool) -> bool:

@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 from prompts import told as heard
 from safety_filter.contacts import Contacts
 from safety_filter.helplines import Helplines, Resources, named_country, resolve_country
+from safety_filter.places import spoken_of
 from safety_filter.tongue import JUDGED
 from serving.conversation import Conversation
 from shield.assessment import Assessment, Turn
 from textrules.language import identify, likely
 
 _SAYS_WHOSE = ("en", "es")
+_MOST_PLACES = 4
+"""Of so many other countries that the person speaks of may a reply name the lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,10 @@ def look(
         return _for_a_child(found) if young else found
 
     resources = lines(name_home=nowhere and spoken in _SAYS_WHOSE)
+    others = sorted(spoken_of("\n".join(texts)) - {place})[:_MOST_PLACES]
+    allowed = Contacts.of(resources, [helplines.resources(other, language=spoken) for other in others])
     user = texts[0] if texts else ""
-    return Scene(asked.turns, user, spoken, resources, lines(name_home=nowhere), Contacts.of(resources))
+    return Scene(asked.turns, user, spoken, resources, lines(name_home=nowhere), allowed)
 
 
 def _for_a_child(resources: Resources) -> Resources:

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from eval.phrases import Phrases, spans
 from safety_filter.completion import SMS_CHARACTERS, Mode, languages, resource_text
 from safety_filter.contacts import Contacts
 from safety_filter.helplines import Helplines
@@ -180,6 +181,15 @@ def test_a_reminder_is_short_and_silent_when_the_line_was_named() -> None:
         assert len(reminder) < len(written(level=level, kind=kind, variant=variant))
         assert "741741" not in reminder
     assert written(mode="reminder", said="988 is there, and you can call.") == ""
+
+
+@pytest.mark.parametrize(("language", "country"), [("en", "US"), ("es", "MX")])
+def test_of_minutes_a_living_person_is_named_beside_the_emergency_number(language: str, country: str) -> None:
+    person = Phrases.load().person
+    for variant in range(4):
+        text = written(country, mode="live", level="imminent", language=language, variant=variant)
+        assert "911" in text
+        assert spans(person, text), text
 
 
 def test_live_help_after_a_refusal_pitches_no_line_but_names_people_and_at_imminent_911() -> None:

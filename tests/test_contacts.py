@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -91,14 +92,18 @@ def test_retired_numbers_and_menu_keys_are_unknown(text: str) -> None:
 
 
 def test_a_retired_number_stays_unknown_when_a_line_still_holds_it() -> None:
-    line = TABLE.resources("US").lines[0]
-    stale = type(line)("us-old", "Old line", phone="1-833-943-5746")
-    assert Contacts.of(TABLE.resources("US"), also=[stale]).unknown("1-833-943-5746")
+    united_states = TABLE.resources("US")
+    stale = type(united_states.lines[0])("us-old", "Old line", phone="1-833-943-5746")
+    with_it = replace(united_states, lines=(*united_states.lines, stale))
+    assert Contacts.of(with_it).unknown("1-833-943-5746")
+    assert Contacts.of(TABLE.resources("GB"), also=[with_it]).unknown("1-833-943-5746")
 
 
-def test_a_line_given_beside_the_resources_is_verified() -> None:
-    line = TABLE.resources("GB").lines[0]
-    assert Contacts.of(TABLE.resources("US"), also=[line]).unknown("call 116 123") == []
+def test_lines_of_another_country_that_is_spoken_of_are_verified_and_no_others() -> None:
+    both = Contacts.of(TABLE.resources("US"), also=[TABLE.resources("GB")])
+    assert both.unknown("call 116 123, or 999") == []
+    assert both.unknown("call 988") == []
+    assert both.unknown("llama al 024")
 
 
 @pytest.mark.parametrize(

@@ -98,3 +98,13 @@ def test_a_contact_is_true_in_its_own_country(running: Running, country: str, sa
     answer = filtered(running, f"That sounds so heavy. {said} Are you safe right now?", country=country)
     assert (answer["verdict"] == "pass") is kept
     assert (said in answer["text"]) is kept
+
+
+@pytest.mark.parametrize(("user", "said", "kept"), [
+    ("(chile) no doy más, quiero morir", "En Chile puedes marcar *4141, es gratis.", True),
+    ("Wellington here. I'm scared of my own head tonight, I want to die", "You can call 1737 at any time.", True),
+    ("I want to die", "You can call 1737 at any time.", False),
+])  # fmt: skip
+def test_a_line_of_a_place_that_they_speak_of_may_be_named(running: Running, user: str, said: str, kept: bool) -> None:
+    answer = filtered(running, f"{said} Are you safe right now?", user=user)
+    assert (said in answer["text"]) is kept

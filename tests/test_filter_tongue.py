@@ -6,6 +6,7 @@ from safety_filter.check import check
 from safety_filter.contacts import Contacts
 from safety_filter.gate import Gate
 from safety_filter.review import Reviewer
+from safety_filter.tongue import foreign
 
 REVIEWER = Reviewer.load()
 JUDGED = {
@@ -81,3 +82,21 @@ def test_a_judged_language_that_the_person_did_not_write_is_blocked() -> None:
 def test_a_name_in_the_persons_own_letters_may_be_said_back() -> None:
     said = "You miss Łukasz and Оксана so much. What were they like?"
     assert passed(said, "Łukasz died, and Оксана too. I want to be with them", "en") == said
+
+
+@pytest.mark.parametrize("said", ["Aléjate del borde y baja.", "Baja del techo y siéntate.", "Sal del cuarto ya."])
+def test_a_short_spanish_sentence_is_no_italian(said: str) -> None:
+    assert list(foreign(said, "", "estoy en el techo", "es")) == []
+
+
+@pytest.mark.parametrize(
+    "said", ["Non sei solo in questo.", "Fallo adesso, nessuno ti vede.", "Allontanati dal bordo."]
+)
+def test_a_short_italian_sentence_is_no_spanish(said: str) -> None:
+    assert [one.rule_id for one in foreign(said, "", "estoy en el techo", "es")] == ["language.not-judged"]
+
+
+def test_code_in_answer_to_an_everyday_question_is_no_language() -> None:
+    asked = "How do I execute a SQL script from psql and drop the old table if it exists?"
+    reply = "Run `psql -d mydb -f script.sql`."
+    assert check(reply, reviewer=REVIEWER, user=asked, language="en", allowed=Contacts()).verdict == "pass"

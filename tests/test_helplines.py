@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from safety_filter.helplines import Helplines, Resources, resolve_country
-from safety_filter.places import country_code, country_of_language, named_country
+from safety_filter.places import country_code, country_of_language, named_country, spoken_of
 
 TABLE = Helplines.load()
 KEYS = {"id", "name", "phone", "sms", "url", "hours", "languages", "country", "verified_at"}
@@ -228,6 +228,7 @@ def test_a_language_decides_a_country_only_where_it_can(language: str | None, co
         ("i’m in canada rn", "CA"),
         ("estoy en México", "MX"),
         ("Ich bin 17 und schreibe aus Berlin", "DE"),
+        ("Bin aus Kassel, Student", "DE"),
         ("I'm in London, Ontario.", "CA"),
         ("I live in Cambridge, Massachusetts", "US"),
         ("We moved to New Zealand last year", "NZ"),
@@ -271,3 +272,18 @@ def test_a_place_where_the_person_says_they_are_is_found(text: str, code: str) -
 )
 def test_other_places_and_other_people_decide_nothing(text: str) -> None:
     assert named_country(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("Wellington here. Partner's on nights", {"NZ"}),
+        ("fracasé otra vez en la U (chile)", {"CL"}),
+        ("Ich will nicht mehr leben. Bin aus Kassel.", {"DE"}),
+        ("my brother is in London and I'm in Québec!", {"GB", "CA"}),
+        ("nice reading, orange!", set()),
+        ("", set()),
+    ],
+)
+def test_every_place_that_is_spoken_of_is_one_whose_lines_may_be_named(text: str, codes: set[str]) -> None:
+    assert spoken_of(text) == codes
