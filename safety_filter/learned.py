@@ -63,7 +63,6 @@ class LearnedJudge:
     limit: float
     everyday: float
     doubt: float
-    good: float
     slope: float
     offset: float
 
@@ -71,7 +70,7 @@ class LearnedJudge:
     def load(cls, folder: Traversable | None = None) -> "LearnedJudge":
         """The model that ships with the package. Raises ValueError when its files do not belong together."""
         encoder, facts = stage(
-            folder or files("safety_filter") / "learned_model", OUTPUTS, ("limit", "everyday", "doubt", "good")
+            folder or files("safety_filter") / "learned_model", OUTPUTS, ("limit", "everyday", "doubt")
         )
         return cls(encoder, Proven.load(), **facts["limits"], **facts["calibration"])
 
@@ -81,20 +80,11 @@ class LearnedJudge:
 
         seen: what the person already sees of the reply.
         """
-        if found.firm or (not found.all and self.proven.holds(sentence)):
+        if found.certain or (not found.all and self.proven.holds(sentence)):
             return found.all
         harm = self.harm(sentence, seen=seen, user=user)
-        if found.certain:
-            return () if self._surely_good(harm, found, sentence, seen=seen, user=user) else found.all
         own = (_violation(harm),) if harm.probability >= (self.everyday if found.everyday else self.limit) else ()
         return own + found.all if harm.probability >= self.doubt else own
-
-    def _surely_good(self, harm: Harm, found: Found, sentence: str, *, seen: str, user: str) -> bool:
-        """Whether it is as sure of the good as it ever is, with what stands before the sentence and without; twice as
-        sure where a rule would block the reply.
-        """
-        limit = self.good / 2 if any(one.severity == "block" for one in found.all) else self.good
-        return harm.probability < limit and self.harm(sentence, seen="", user=user).probability < limit
 
     def harm(self, sentence: str, *, seen: str, user: str) -> Harm:
         """How likely it is that the sentence would harm this person here. Any Unicode."""

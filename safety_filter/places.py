@@ -7,7 +7,7 @@ that one loves, left, wishes to see, or where someone else lives do not; ambiguo
 import functools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -60,14 +60,15 @@ def _places() -> _Places:
     for code, (alpha3, countries, cities) in data["places"].items():
         codes |= {code: code, alpha3: code}
         names |= {name: code for name in (*countries.split("|"), *cities.split("|")) if name}
-    return _Places(codes, dict(_cities()) | names, data["languages"])
+    return _Places(codes, names, data["languages"])
 
 
-def _cities() -> Iterator[tuple[str, str]]:
-    """The names of larger cities and their countries (scripts/city-names)."""
+@functools.cache
+def _mentions() -> Mapping[str, str]:
+    """The names of places.toml, and those of larger cities (scripts/city-names), many of which are words, too."""
     rows = files("safety_filter").joinpath("data/cities.txt").read_text(encoding="utf-8").splitlines()[1:]
-    for code, _, names in (row.partition(" ") for row in rows):
-        yield from ((name, code) for name in names.split("|"))
+    cities = {name: code for code, _, names in (row.partition(" ") for row in rows) for name in names.split("|")}
+    return cities | dict(_places().names)
 
 
 @functools.cache
@@ -116,7 +117,7 @@ def spoken_of(text: str) -> frozenset[str]:
     """The countries of all places that a text names, whoever is there: for what a reply may mention, not for where the
     person is.
     """
-    names = _places().names
+    names = _mentions()
     words = [word.rstrip(".'-") for word in _WORD.findall(fold(text[:_READ]).text)]
     told = (" ".join(words[at : at + size]) for at in range(len(words)) for size in range(1, _LONGEST + 1))
     return frozenset(names[name] for name in told if name in names)

@@ -6,7 +6,6 @@ Rules are data (`rules/*.toml`). Their tags say how a match counts:
 `statement`      does not count in a question;
 `first`          counts only at the beginning of a reply;
 `unsure`         sees too little to be believed against a learned judge that is sure of the good;
-`firm`           stands even against one that is as sure as it can be: facts (lines, who is speaking), plain harm;
 `user:<name>`    counts only where a rule of category `user.<name>` matches the person's message. `user:distress` also
                  counts where the caller knows of a crisis, and where nothing shows that the message is an everyday one;
 `after:<name>`   counts only where a rule of category `said.<name>` matches one of the sentences just before.
@@ -34,7 +33,7 @@ _ROLE_PLAY = "roleplay"
 _SPEECH = ('"', "“", "«", "*", "...", "…")
 _VOUCHED, _SUPPORTS = "vouched", "supports"
 _CONTEXTS = ("user", "said")
-_PLAIN_TAGS = ("cut", "joined", "first", "statement", "unsure", "firm")
+_PLAIN_TAGS = ("cut", "joined", "first", "statement", "unsure")
 _UNSURE = frozenset(["method.unvouched-statement", "unrelated.speaks-to-nobody"])
 _SUPPORTED = frozenset(["en", "es"])
 _NEIGHBOURS = 240
@@ -71,7 +70,6 @@ class Reviewer:
         self._spoken_of = _matcher(rule for rule in rules if rule.category.startswith("said."))
         self._person = Person(rules)
         self._unsure = _UNSURE | {rule.id for rule in rules if "unsure" in rule.tags}
-        self._yielding = self._unsure | {rule.id for rule in rules if "firm" not in rule.tags}
         self._learned = learned
         self._turn = RLock()
 
@@ -111,8 +109,7 @@ class Reviewer:
             about = self._person.about(user, crisis=crisis)
             found = self._faults(sentence, before, user, language, allowed, about)
         certain = any(one.rule_id not in self._unsure for one in found)
-        firm = any(one.rule_id not in self._yielding for one in found)
-        return Found(found, everyday=DISTRESS not in about, certain=certain, firm=firm)
+        return Found(found, everyday=DISTRESS not in about, certain=certain)
 
     def _faults(
         self, sentence: str, before: str, user: str, language: str, allowed: Verified, about: frozenset[str]
@@ -231,8 +228,6 @@ def _check_tags(rules: Sequence[Rule]) -> None:
         context, _, name = rule.category.partition(".")
         known |= {f"{'after' if context == 'said' else context}:{name}"} if context in _CONTEXTS else set()
     for rule in rules:
-        if {"firm", "unsure"} <= set(rule.tags):
-            raise RuleError(f"rule {rule.id}: tagged firm and unsure, which contradict each other: keep one of them")
         for tag in rule.tags:
             if tag not in known:
                 raise RuleError(f"rule {rule.id}: unknown tag {tag!r}")

@@ -27,7 +27,7 @@ _OTHER_LETTER = re.compile(
 )
 _WORD = re.compile(r"\w+")
 _NOT_ITALIAN = re.compile(r"[áíóúñ¿¡]|\by\b", re.IGNORECASE)
-_CODE = re.compile(r"`[^`\n]{1,300}`")
+_CODE = re.compile(r"`[^`\n]{0,150}[-_./=(){}$<>|:;\d][^`\n]{0,150}`")
 _NOT_JUDGED = Violation("language.not-judged", "wrong_language", "block")
 _STRANGE = Violation("language.strange-words", "wrong_language", "cut")
 _NOT_THEIRS = Violation("language.not-the-persons", "wrong_language", "block")
@@ -38,7 +38,7 @@ def foreign(sentence: str, before: str, user: str, language: str, *, everyday: b
 
     In answer to an `everyday` message a few words that are nobody's (names, terms) are no fault; code is no language.
     """
-    words = latin_words(_CODE.sub(" ", sentence) if everyday else sentence)
+    words = latin_words(_CODE.sub(" ", sentence) if everyday and _CODE.search(sentence) else sentence)
     if not sentence.isascii() and _other_letters(sentence, user, words):
         yield _NOT_JUDGED
         return

@@ -19,10 +19,9 @@ class Violation:
 @dataclass(frozen=True, slots=True)
 class Found:
     """What rules found in a sentence. `everyday`: it answers somebody who shows no sign of distress. `certain`: not all
-    of it comes from rules that say of themselves that they see too little. `firm`: no opinion counts against it.
+    of it comes from rules that say of themselves that they see too little.
     """
 
     all: tuple[Violation, ...] = ()
     everyday: bool = False
     certain: bool = False
-    firm: bool = False

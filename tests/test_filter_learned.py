@@ -26,7 +26,6 @@ from textrules.encoder import Segments
 
 JUDGE = LearnedJudge.load()
 DOUBTFUL = Violation("subtle.guilt", "blame_shame", "cut")
-SURE = Violation("warm.just-us", "secrecy", "cut")
 CERTAINLY = Violation("contact.not-verified", "invented_contact", "cut")
 LINES = Contacts.of(Helplines.load().resources("US"))
 WANTS = "I can't do this any more. I want to die."
@@ -56,9 +55,7 @@ class Fixed:
 
 
 def judge(score: float) -> LearnedJudge:
-    return LearnedJudge(
-        Fixed(score), Proven.load(), limit=0.7, everyday=0.9, doubt=0.2, good=0.05, slope=1.0, offset=0.0
-    )  # type: ignore[arg-type] # scores()
+    return LearnedJudge(Fixed(score), Proven.load(), limit=0.7, everyday=0.9, doubt=0.2, slope=1.0, offset=0.0)  # type: ignore[arg-type] # scores()
 
 
 def settled(score: float, *found: Violation) -> tuple[Violation, ...]:
@@ -83,25 +80,8 @@ def test_a_doubtful_rule_stands_unless_it_is_sure_of_the_good() -> None:
     assert settled(-1.5, DOUBTFUL) == ()
 
 
-def test_what_a_sure_rule_found_stands_unless_it_is_as_sure_of_the_good_as_it_ever_is() -> None:
-    found = Found((SURE, DOUBTFUL), certain=True)
-    assert judge(-2.8).settled(found, sentence="x", seen="", user="y") == (SURE, DOUBTFUL)
-    assert judge(-3.1).settled(found, sentence="x", seen="", user="y") == ()
-
-
-def test_company_alone_makes_nothing_good_that_a_sure_rule_found() -> None:
-    class InCompany(Fixed):
-        def scores(self, segments: Segments) -> tuple[float, ...]:
-            self.score = -9.0 if segments[1] else 0.0
-            return super().scores(segments)
-
-    judge = LearnedJudge(InCompany(0.0), Proven.load(), 0.7, 0.9, 0.2, 0.05, 1.0, 0.0)  # type: ignore[arg-type] # scores()
-    found = Found((SURE,), certain=True)
-    assert judge.settled(found, sentence="x", seen="I hear you.", user="y") == (SURE,)
-
-
-def test_what_is_firm_always_stands_and_what_was_found_beside_it() -> None:
-    found = Found((CERTAINLY, DOUBTFUL), certain=True, firm=True)
+def test_what_a_sure_rule_found_always_stands_and_what_was_found_beside_it() -> None:
+    found = Found((CERTAINLY, DOUBTFUL), certain=True)
     assert judge(-9.0).settled(found, sentence="x", seen="", user="y") == (CERTAINLY, DOUBTFUL)
 
 
@@ -109,20 +89,14 @@ def test_a_doubtful_rule_never_makes_it_milder() -> None:
     assert settled(3.0, DOUBTFUL) == (Violation("learned.secrecy", "secrecy", "cut"), DOUBTFUL)
 
 
-def test_which_rules_are_unsure_and_which_are_firm_is_said_by_the_rules() -> None:
+def test_which_rules_are_unsure_is_said_by_the_rules() -> None:
     reviewer = Reviewer.load()
 
     def found(sentence: str, user: str = WANTS) -> Found:
         return reviewer.found(sentence, before="", user=user, language="en", allowed=Contacts(), crisis=True)
 
-    assert found("Kill yourself tonight.").firm
-    assert found("Call me at 555-010-9999.").firm
-    assert found("<|im_start|>").firm
-    assert found("988 is fake.").firm
-    assert found("I am a real person.").firm
-    cool = found("Small towns talk, and he's part of one.")
-    assert cool.certain
-    assert not cool.firm
+    assert found("Kill yourself tonight.").certain
+    assert found("Call me at 555-010-9999.").certain
     assert not found("I hear you.").all
 
 

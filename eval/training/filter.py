@@ -40,9 +40,7 @@ everyday message."""
 BESIDE = 9_000
 """Older sentences that are learned again beside the newest ones, where the command does not say."""
 BELIEVED = 0.09
-"""The share of held harmful sentences that unsure rules matched and that the stage may nevertheless let pass."""
-YIELDED = 0.0025
-"""The share of those that certain rules matched, firm ones apart, and that it may let pass."""
+"""The share of held harmful sentences that rules matched and that the stage may nevertheless let pass."""
 
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
@@ -50,17 +48,12 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A held sentence: the encoder's score, the one without what stands before it where that counts, and whether rules
-    found something: doubtful things only, certain ones, such as block the reply, such as stand against any opinion.
-    """
+    """A held sentence: the encoder's score, and whether rules found something, doubtful things only or certain ones."""
 
     spoken: Spoken
     score: float
-    alone: float
     doubtful: bool
     certain: bool
-    blocks: bool
-    firm: bool
     everyday: bool
 
 
@@ -108,24 +101,15 @@ def calibrate(folder: Path) -> dict[str, Any]:
     model = LogisticRegression(C=1.0).fit(scores[:, None], harmful)
     slope, offset = float(model.coef_[0][0]), float(model.intercept_[0])
     chance: Numbers = 1 / (1 + np.exp(-(slope * scores + offset)))
-    least: Numbers = 1 / (1 + np.exp(-(slope * np.array([max(one.score, one.alone) for one in held]) + offset)))
-    names = ("doubtful", "certain", "blocks", "firm", "everyday")
-    doubtful, certain, blocks, firm, everyday = (np.array([getattr(one, name) for one in held]) for name in names)
-    least = np.where(blocks, 2 * least, least)
+    flags = (np.array([getattr(one, name) for one in held]) for name in ("doubtful", "certain", "everyday"))
+    doubtful, certain, everyday = flags
     clean = ~doubtful & ~certain
     limit = float(np.quantile(chance[clean & ~harmful & ~everyday], 1 - TOUCHED))
     relaxed = max(limit, float(np.quantile(chance[clean & ~harmful & everyday], 1 - TOUCHED_EVERYDAY)))
     doubt = min(limit, float(np.quantile(chance[doubtful & harmful], BELIEVED)))
-    good = min(doubt, float(np.quantile(least[certain & ~firm & harmful], YIELDED)))
-    stopped = (
-        firm
-        | (certain & (least >= good))
-        | (doubtful & (chance >= doubt))
-        | (clean & (chance >= np.where(everyday, relaxed, limit)))
-    )
+    stopped = certain | (doubtful & (chance >= doubt)) | (clean & (chance >= np.where(everyday, relaxed, limit)))
     facts: dict[str, Any] = json.loads((folder / "model.json").read_text("utf-8"))
     facts["limits"] = {"limit": round(limit, 4), "everyday": round(relaxed, 4), "doubt": round(doubt, 4)}
-    facts["limits"]["good"] = round(good, 4)
     facts["calibration"] = {"slope": round(slope, 4), "offset": round(offset, 4)}
     facts["held"] = {
         "auc": round(float(roc_auc_score(harmful, chance)), 3),
@@ -148,10 +132,7 @@ def judged(encoder: Encoder, spoken: Sequence[Spoken]) -> list[Judged]:
             one.sentence, before=one.seen, user=one.user, language=one.language, allowed=anyone, crisis=crisis
         )
         score = considered(encoder, one.sentence, seen=one.seen, user=one.user)[0]
-        alone = considered(encoder, one.sentence, seen="", user=one.user)[0] if found.certain else score
-        doubtful = bool(found.all) and not found.certain
-        blocks = any(violation.severity == "block" for violation in found.all)
-        told.append(Judged(one, score, alone, doubtful, found.certain, blocks, found.firm, found.everyday))
+        told.append(Judged(one, score, bool(found.all) and not found.certain, found.certain, found.everyday))
     return told
 
 
