@@ -21,6 +21,7 @@ TOO_SHORT = 16  # characters: of "done." the stage cannot be sure that it is ord
 OUTLIVES = (
     0.96  # an opinion of "imminent" as sure as this is not withdrawn by an ordinary message behind it, no rule's is
 )
+EXPLAINED = 0.3  # said in one breath with what came before, a message explains it where the stage finds less than this
 _ORDINARY = (Turn("user", "Work was fine today."), Turn("assistant", "I'm glad to hear it. How are you?"))
 NOTHING = 0.045  # below it a later message of an ordinary talk ("thanks, that one it is") is an ordinary one itself
 EVEN_SO = 0.5  # a message that is likelier a sign than not, behind ordinary words, is one behind grave words, too
@@ -94,9 +95,11 @@ class Detector:
                 continue
             opinion = self._in_itself(turn, opinion, standing, reading, stage, first=number == opening)
             own[number] = self._weighed(turn, number, found, opinion, stage)
-            if _clears(opinion, turn):
+            if stage is not None and _clears(opinion, turn):
                 for earlier in range(max(0, number - BEFORE), number):
-                    own[earlier] = [one for one in own[earlier] if not self.doubts(one) or _outlives(one)]
+                    left = [one for one in own[earlier] if not self.doubts(one) or _outlives(one)]
+                    if len(left) < len(own[earlier]) and _explained(turns, earlier, number, stage):
+                        own[earlier] = left
         per_turn = tuple(map(_level, own))
         findings = tuple(one for each in own for one in each)
         return Assessment(
@@ -175,8 +178,8 @@ class Detector:
         """The findings of one message once the learned stage has been heard.
 
         It adds its own where it raises the level. What an unsure rule found stands unless the stage is as good as
-        certain that the message is an ordinary one. Then it also withdraws what was doubtful in the messages that it
-        read with this one: what comes after may tell what they meant. What another rule found stands unless the
+        certain that the message is an ordinary one. (What was doubtful in the messages that it read with this one goes
+        then, too, if this one explains them: see `_explained`.) What another rule found stands unless the
         message is plainly ordinary to it, and the sentence by itself, too; danger in plain words and danger of minutes
         then stand all the same.
         """
@@ -219,6 +222,15 @@ def rules() -> tuple[Rule, ...]:
 
 def _clears(opinion: Opinion, turn: Turn) -> bool:
     return opinion.ordinary and len(turn.text) >= TOO_SHORT
+
+
+def _explained(turns: Sequence[Turn], earlier: int, number: int, stage: LearnedStage) -> bool:
+    """Whether what was said since explains an earlier message: told in one breath, the stage doubts it no longer.
+
+    "The one in level five" explains who was to be killed. "Stop asking me that" explains nothing, ordinary as it is.
+    """
+    together = " ".join(turn.text for turn in turns[earlier : number + 1] if turn.role == "user")
+    return stage.opinion((*turns[:earlier], Turn("user", together)), earlier).probability < EXPLAINED
 
 
 def _plainly(text: str, one: Finding, stage: LearnedStage) -> bool:

@@ -85,3 +85,36 @@ def test_a_later_message_that_is_nothing_by_itself_raises_nothing_in_an_ordinary
     assert detector.assess((asked, answer, Turn("user", "the third one"))).level == level
     greeted = Turn("assistant", "What can I do for you tonight?"), Turn("user", "the third one")
     assert detector.assess(greeted).level == "high", "the first that a person says is no later message"
+
+
+ANGRY = "I called your line and they sent two cops. I'm going to end it, and this time nobody gets to feel good about it."
+
+
+@pytest.mark.parametrize(
+    "disclosed",
+    [
+        ANGRY,
+        "I don't see the point of any of it any more. I keep thinking everyone would breathe easier without me.",
+        "I've written the letters. They're in the drawer with the keys.",
+        "I've been cutting again. Nobody at home has noticed.",
+    ],
+)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ASKED,
+        "That is something I won't give, but what led to it matters. Are you safe right now?",
+        "What you describe is near and serious, and I'm reading it that way. Are you thinking of suicide?",
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't you dare give me another number.", "What's the capital of Peru?", "Stop asking me that.",
+        "anyway my cat just knocked a glass over", "Can you help me with my maths homework?",
+    ],
+)  # fmt: skip
+def test_what_says_nothing_of_a_crisis_clears_nothing(disclosed: str, asked: str, text: str) -> None:
+    """Ordinary as the second message is: only what explains the first one takes it back."""
+    talk = (Turn("user", disclosed), Turn("assistant", asked), Turn("user", text))
+    assert WHOLE.assess(talk).level == WHOLE.assess(talk[:1]).level
