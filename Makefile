@@ -71,7 +71,7 @@ bench-shield: setup ## SHIELD: time per message, hostile text, memory, cold star
 	@$(BIN)/pip install --disable-pip-version-check -q -c constraints.txt -e '.[peers]'
 	@$(BIN)/python -m eval.bench.shield $(ARGS)
 
-robustness: setup ## SHIELD against twelve disguises of every message of the report parts (2 minutes; ARGS=--patterns: seconds)
+robustness: setup ## SHIELD against twelve disguises of every message of the report parts, and ordinary sentences beside it (3 minutes; ARGS=--patterns: seconds)
 	@$(BIN)/python -m eval.robustness $(ARGS)
 
 test-faults: setup ## every fault of a provider against a running service, as a table (3 minutes on two cores)

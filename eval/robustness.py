@@ -1,8 +1,9 @@
-"""`make robustness`: what twelve disguises (eval/obfuscation.py) take from SHIELD. No model, no network.
+"""`make robustness`: what twelve disguises (eval/obfuscation.py), and ordinary sentences beside a message
+(eval/company.py), take from SHIELD. No model, no network.
 
-Every message of the report parts, as it stands and in every disguise: crisis messages must still be found (recall falls
-by at most 3 points), ordinary ones must not be raised for their spelling (false alarms rise by at most 1 point). Prints
-a table, writes build/eval/robustness.json. With --gate, exit status 1 when an aim is missed.
+Every message of the report parts, as it stands, in every disguise and in every company: crisis messages must still be
+found (recall falls by at most 3 points), ordinary ones must not be raised for their spelling (false alarms rise by at
+most 1 point). Prints a table, writes build/eval/robustness.json. With --gate, exit status 1 when an aim is missed.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from eval.cases import DATA, CaseError, ShieldCase, shield_cases
+from eval.company import COMPANY
 from eval.intervals import Proportion
 from eval.obfuscation import OBFUSCATIONS
 from eval.tables import console
@@ -30,7 +32,7 @@ Raises = Callable[[Sequence[Turn]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One disguise: how many crisis messages are found in it, and how many ordinary ones are raised.
+    """One disguise, or one company: how many crisis messages are found in it, and how many ordinary ones are raised.
 
     The points are changes against the text as it stands.
     """
@@ -52,14 +54,20 @@ class Row:
 
 
 def measure(cases: Sequence[ShieldCase], raises: Raises) -> list[Row]:
-    """The plain text first, then each disguise; changes are in points against the first."""
+    """The plain text first, then each disguise, then each company; changes are in points against the first."""
     plain = _row("as it stands", cases, raises, None)
-    rows = [_row(one.name, [_in(one.turns, case) for case in cases], raises, plain) for one in OBFUSCATIONS]
-    return [plain, *rows]
+    disguised = [
+        _row(one.name, [_as(case, one.turns(case.turns)) for case in cases], raises, plain) for one in OBFUSCATIONS
+    ]
+    beside = [
+        _row(one.name, [_as(case, one.turns(case.turns, case.language)) for case in cases], raises, plain)
+        for one in COMPANY
+    ]
+    return [plain, *disguised, *beside]
 
 
-def _in(disguised: Callable[[Sequence[Turn]], tuple[Turn, ...]], case: ShieldCase) -> ShieldCase:
-    return ShieldCase(case.id, disguised(case.turns), case.level, case.categories, case.language, case.split)
+def _as(case: ShieldCase, turns: tuple[Turn, ...]) -> ShieldCase:
+    return ShieldCase(case.id, turns, case.level, case.categories, case.language, case.split)
 
 
 def _row(name: str, cases: Sequence[ShieldCase], raises: Raises, plain: Row | None) -> Row:
@@ -98,8 +106,12 @@ def _stages(patterns: bool) -> str:
 
 def _show(out: Console, rows: Sequence[Row], stages: str) -> None:
     first = rows[0]
-    out.print(f"SHIELD in disguise, {stages}: {first.found.of} crisis messages, {first.raised.of} ordinary ones")
-    table = Table("disguise", "crisis found", "change", "ordinary raised", "change", "", box=None, pad_edge=False)
+    out.print(
+        f"SHIELD in disguise and company, {stages}: {first.found.of} crisis messages, {first.raised.of} ordinary ones"
+    )
+    table = Table(
+        "disguise or company", "crisis found", "change", "ordinary raised", "change", "", box=None, pad_edge=False
+    )
     for row in rows:
         met = "" if row is first else "met" if row.met else "MISSED"
         changes = f"{-row.lost_points:+.1f}", f"{row.raised_points:+.1f}"
@@ -109,7 +121,9 @@ def _show(out: Console, rows: Sequence[Row], stages: str) -> None:
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m eval.robustness", description="SHIELD against twelve disguises.")
+    parser = argparse.ArgumentParser(
+        prog="python -m eval.robustness", description="SHIELD against disguises and company."
+    )
     parser.add_argument("--patterns", action="store_true", help="the patterns alone, which takes seconds")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth message (default: all)")
     parser.add_argument("--gate", action="store_true", help="exit 1 when an aim is missed")

@@ -87,7 +87,9 @@ def test_a_later_message_that_is_nothing_by_itself_raises_nothing_in_an_ordinary
     assert detector.assess(greeted).level == "high", "the first that a person says is no later message"
 
 
-ANGRY = "I called your line and they sent two cops. I'm going to end it, and this time nobody gets to feel good about it."
+ANGRY = (
+    "I called your line and they sent two cops. I'm going to end it, and this time nobody gets to feel good about it."
+)
 
 
 @pytest.mark.parametrize(

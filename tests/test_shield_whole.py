@@ -5,10 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.cases import ShieldCase
+from eval.company import COMPANY, Company
 from eval.obfuscation import OBFUSCATIONS
 from eval.robustness import measure
 from shield.assessment import Turn, rank
 from shield.detect import Detector
+from shield.learned import segments
 from textrules.normalise import views
 from textrules.vocabulary import Vocabulary, known
 
@@ -36,6 +38,26 @@ def test_case_and_spacing_do_not_matter_to_the_whole(text: str) -> None:
     assert WHOLE.assess([Turn("user", text.replace(" ", "  "))], learned=False).crisis == crisis
 
 
+@given(st.lists(st.sampled_from(SAID), min_size=1, max_size=4), st.sampled_from(["  ", "\n", "\n\n", " \t ", "\u00a0"]))
+@settings(max_examples=40)
+def test_the_space_between_words_says_nothing_to_the_learned_stage(said: list[str], between: str) -> None:
+    """Its vocabulary knows words by the blank before them: behind a line's end they would be other words."""
+    words = ". ".join(said).split()
+    assert segments([Turn("user", between.join(words))], 0) == segments([Turn("user", " ".join(words))], 0)
+
+
+@pytest.mark.parametrize("company", COMPANY, ids=lambda one: one.name)
+@pytest.mark.parametrize("language", ["en", "es", "ru"])
+def test_company_leaves_every_word_of_a_conversation_as_it_was(company: Company, language: str) -> None:
+    talk = (Turn("user", "hi"), Turn("assistant", "Hello."), Turn("user", "i want to die"), Turn("assistant", "Oh."))
+    beside = company.turns(talk, language)
+    assert beside == company.turns(talk, language)
+    assert beside[:2] == talk[:2]
+    assert "i want to die" in beside[2].text
+    assert beside[-1].role == "user"
+    assert beside != talk[:3]
+
+
 @given(st.sampled_from(SAID), st.sampled_from(["The weather is lovely.", "I had soup for lunch.", "Thanks a lot."]))
 @settings(max_examples=20)
 def test_benign_words_after_it_clear_no_crisis(text: str, benign: str) -> None:
@@ -60,7 +82,8 @@ def test_what_a_disguise_takes_is_counted_in_points() -> None:
     ]
     rows = measure(cases, lambda turns: turns[0].text == "i want to die")
     lost = {row.name for row in rows if row.lost_points == 100}
-    assert {"leetspeak", "full-width", "homoglyphs"} <= lost
+    assert {"leetspeak", "full-width", "homoglyphs", "a sentence behind", "between two"} <= lost
+    assert "a later message" not in lost
     assert all(row.met for row in rows if row.name not in lost)
     assert not any(row.met for row in rows if row.name in lost)
 

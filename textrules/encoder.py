@@ -27,8 +27,11 @@ Segments = tuple[str, ...]
 
 
 def said(text: str) -> str:
-    """The reading that an encoder learns from and judges: lower case, disguises undone."""
-    return views(text)[-1].text
+    """The reading that an encoder learns from and judges: lower case, disguises undone, one blank between words.
+
+    Its vocabulary knows words by the blank before them: behind a line end, or two blanks, they are others.
+    """
+    return " ".join(views(text)[-1].text.split())
 
 
 def arranged(segments: Sequence[Sequence[int]]) -> list[int]:

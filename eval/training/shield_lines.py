@@ -17,9 +17,7 @@ _T = TypeVar("_T")
 
 TRAIN = Path(__file__).parent.parent / "data" / "train"
 WEIGHTS = (1.0, 1.0, 1.0, 1.0, *(0.15 for _ in CATEGORIES))
-TYPOS, ADDED = 0.2, 0.4  # shares of the lines that are given typing mistakes, or an ordinary sentence
-TWICE = 0.25  # of those, the share that is given one before it and one after it
-JOINTS = (" ", " ", " ", ". ", "\n", "\n\n")  # what stands between a message and the sentence beside it
+TYPOS, ADDED = 0.2, 0.15  # shares of the lines that are given typing mistakes, or an ordinary sentence
 
 
 _SHORT = 220  # characters of what a long message is put together from
@@ -51,17 +49,13 @@ def read(folder: Path = TRAIN) -> list[Line]:
 
 
 def varied(ordinary: Sequence[str]) -> Callable[[Example, np.random.Generator], Example]:
-    """A wording for one epoch: with slips of the finger, or with ordinary sentences beside it. The label stays: what
-    stands beside a sign neither makes it one nor takes it away."""
+    """A wording for one epoch: with slips of the finger, or with an ordinary sentence before or after it."""
 
     def change(example: Example, chance: np.random.Generator) -> Example:
         *before, last = example.segments
         if chance.random() < ADDED and len(last) < 300:
-            ahead, twice = chance.random() < 0.5, chance.random() < TWICE
-            if ahead or twice:
-                last = _one(ordinary, chance) + _one(JOINTS, chance) + last
-            if not ahead or twice:
-                last += _one(JOINTS, chance) + _one(ordinary, chance)
+            other = ordinary[int(chance.integers(len(ordinary)))]
+            last = f"{last} {other}" if chance.random() < 0.5 else f"{other} {last}"
         if chance.random() < TYPOS:
             last = _mistyped(last, chance)
         return replace(example, segments=(*before, last))
