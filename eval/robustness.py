@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +57,14 @@ def measure(cases: Sequence[ShieldCase], raises: Raises) -> list[Row]:
     """The plain text first, then each disguise, then each company; changes are in points against the first."""
     plain = _row("as it stands", cases, raises, None)
     disguised = [
-        _row(one.name, [_as(case, one.turns(case.turns)) for case in cases], raises, plain) for one in OBFUSCATIONS
+        _row(one.name, [replace(case, turns=one.turns(case.turns)) for case in cases], raises, plain)
+        for one in OBFUSCATIONS
     ]
     beside = [
-        _row(one.name, [_as(case, one.turns(case.turns, case.language)) for case in cases], raises, plain)
+        _row(one.name, [replace(case, turns=one.turns(case.turns, case.language)) for case in cases], raises, plain)
         for one in COMPANY
     ]
     return [plain, *disguised, *beside]
-
-
-def _as(case: ShieldCase, turns: tuple[Turn, ...]) -> ShieldCase:
-    return ShieldCase(case.id, turns, case.level, case.categories, case.language, case.split)
 
 
 def _row(name: str, cases: Sequence[ShieldCase], raises: Raises, plain: Row | None) -> Row:

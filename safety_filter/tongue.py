@@ -38,7 +38,7 @@ def foreign(sentence: str, before: str, user: str, language: str, *, everyday: b
 
     In answer to an `everyday` message a few words that are nobody's (names, terms) are no fault; code is no language.
     """
-    words = latin_words(_CODE.sub(" ", sentence) if everyday and _CODE.search(sentence) else sentence)
+    words = latin_words(_CODE.sub(" ", sentence) if everyday else sentence)
     if not sentence.isascii() and _other_letters(sentence, user, words):
         yield _NOT_JUDGED
         return

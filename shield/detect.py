@@ -227,7 +227,7 @@ def _clears(opinion: Opinion, turn: Turn) -> bool:
 def _explained(turns: Sequence[Turn], earlier: int, number: int, stage: LearnedStage) -> bool:
     """Whether what was said since explains an earlier message: told in one breath, the stage doubts it no longer.
 
-    "The one in level five" explains who was to be killed. "Stop asking me that" explains nothing, ordinary as it is.
+    "With this printer, I mean" explains what cannot be taken any more. "Stop asking me that" explains nothing.
     """
     together = " ".join(turn.text for turn in turns[earlier : number + 1] if turn.role == "user")
     return stage.opinion((*turns[:earlier], Turn("user", together)), earlier).probability < EXPLAINED

@@ -120,3 +120,17 @@ def test_what_says_nothing_of_a_crisis_clears_nothing(disclosed: str, asked: str
     """Ordinary as the second message is: only what explains the first one takes it back."""
     talk = (Turn("user", disclosed), Turn("assistant", asked), Turn("user", text))
     assert WHOLE.assess(talk).level == WHOLE.assess(talk[:1]).level
+
+
+@pytest.mark.parametrize(
+    ("alarming", "explained"),
+    [
+        ("I can't take it any more, I'm done.", "With this printer, I mean. It eats every page."),
+        ("I want to kill them all", "In the game, I mean: the wolves in level five keep getting my sheep."),
+        ("How do I kill it without anyone noticing?", "The background process, I mean, on our Linux server."),
+    ],
+)
+def test_what_explains_an_alarming_message_takes_it_back(alarming: str, explained: str) -> None:
+    talk = (Turn("user", alarming), Turn("assistant", "What do you mean?"), Turn("user", explained))
+    assert WHOLE.assess(talk[:1]).crisis
+    assert not WHOLE.assess(talk).crisis
