@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textrules.language import identify
+from eval.cases import shield_cases
+from textrules.language import identify, likely
 
 SENTENCES = {
     "en": """
@@ -392,3 +393,46 @@ def test_it_is_fast() -> None:
         identify(text)
         times.append(time.perf_counter() - began)
     assert statistics.median(times) < 100e-6  # 20 µs on the reference machine; the margin is for a busy one
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("perdí toda esperanza", "es"),
+        ("toqué fondo, no me queda nada", "es"),
+        ("anoche intenté quitarme la vida", "es"),
+        ("me quiero suicidar", "es"),
+        ("quero matar todo mundo na escola", "pt"),
+        ("cortei os pulsos", "pt"),
+        ("ich höre Stimmen", "de"),
+        ("je me tue vendredi", "fr"),
+        ("mi taglio le braccia", "it"),
+        ("maine zeher pee liya", "hi"),
+        ("не хочу прокидатися", "uk"),
+        ("хочу вмерти", "uk"),
+        ("я стою на краю даху", "uk"),
+        ("хочу умереть", "ru"),
+        ("हमला हुआ है", "hi"),  # ends as the Marathi for "to me" does
+        ("मैंने कलाई काट ली", "hi"),  # ends as a Nepali object does
+        ("मला मरायचे आहे", "mr"),
+        ("म मर्न चाहन्छु", "ne"),
+    ],
+)
+def test_a_few_words_of_their_own_tell_the_language(text: str, language: str) -> None:
+    assert identify(text) == language
+
+
+@pytest.mark.parametrize("text", ["mi bebé no respira", "me violaron", "mi amiga está inconsciente", "vivo en México"])
+def test_what_spanish_and_portuguese_share_is_one_of_them_and_not_nothing(text: str) -> None:
+    assert likely(text, ("de", "en", "es", "fr", "pt")) == "es"
+
+
+def test_what_nobody_counted_words_of_is_told_as_well() -> None:
+    """The words were counted in what the stages learn from; this is the rest."""
+    told: dict[str, list[str | None]] = {}
+    for case in shield_cases():
+        if case.split != "develop" and case.language in ("de", "en", "es", "fr", "pt"):
+            told.setdefault(case.language, []).append(identify(case.turns[-1].text))
+    for language, found in told.items():
+        assert found.count(language) > 0.97 * len(found), language
+        assert found.count(language) + found.count(None) > 0.98 * len(found), language

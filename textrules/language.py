@@ -3,18 +3,23 @@
 Script first (it decides Greek, Hebrew, Hindi, Korean, … alone), then common words, elisions and letters. Made for chat:
 short, unaccented, misspelled. It prefers None to a guess, because a wrong answer here puts a person before a text they
 cannot read. The word lists are everyday function words and the words people use about themselves; a word that several
-languages share counts little for each.
+languages share counts little for each. Words that were counted (words_by_language.toml, scripts/language-words) say a
+little less than those listed by hand; a short message ("perdí toda esperanza") may have no others.
 """
 
 import re
+import tomllib
 from collections.abc import Collection, Mapping
+from importlib.resources import files
 
 from textrules.language_words import CYRILLIC, LATIN, LETTERS, RARE, WORD_ENDS
 
 _SAMPLE = 2000  # characters looked at; more never changes the answer and would cost time
 _ENOUGH = 0.68  # one word that only one language has
 _MARGIN = 0.72  # the second best must stay below this share of the best
+_COUNTED = 0.6  # what a counted word says, beside 1.0 of a listed one: one alone, which may be a name, is not enough
 _LIKELY, _LIKELY_MARGIN = 0.3, 0.8  # the same two for a choice among few languages
+_KIN = frozenset({"es", "pt"})  # who writes one reads the other more easily than a third
 _OWNERS = 6  # a word that more languages have says nothing
 _COVERAGE = 0.11  # score per word below which a longer text is in some other language
 
@@ -24,10 +29,14 @@ _ELISIONS = re.compile(
 )
 _ENDINGS = re.compile(r".*(?:n't|'(?:s|m|re|ve|ll|d))")
 _WORD = re.compile(r"[a-z\xdf-\xf6\xf8-\u024f\u1e00-\u1eff]+(?:['-][a-z\xdf-\xf6\xf8-\u024f\u1e00-\u1eff]+)*")
+_CYRILLIC_WORD = re.compile(r"[\u0400-\u04ff]+(?:['-][\u0400-\u04ff]+)*")
 _SIGN = re.compile('[.,!?…:;()«»"–—-]+')
 _PLAIN = str.maketrans(
     "áàâãäåçéèêëíìîïñóòôõöúùûüýÿăąćčďęěğıłńňőřśşșšťţțůűźżž", "aaaaaaceeeeiiiinooooouuuuyyaaccdeegilnnorsssstttuuzzz"
 )
+_DEVANAGARI_WORD = re.compile(r"[\u0900-\u0963\u0971-\u097f]+")
+_MARATHI = frozenset(["आहे", "आहेत", "मला", "नाही", "आणि", "माझ्या", "माझे", "माझी", "नको", "मी"])
+_NEPALI = frozenset(["छ", "छु", "छन्", "छैन", "छैनन्", "हुन्छ", "मलाई", "उसलाई", "तिमीलाई", "गर्छु", "चाहन्छु", "लाग्छ", "म"])
 _OTHER_CYRILLIC = re.compile("[ўђјљњћџәғқңөұүһ]")
 _UKRAINIAN, _RUSSIAN = re.compile("[іїєґ]"), re.compile("[ыэё]")
 _MARKS = re.compile("[’‘ʼ´`]")
@@ -50,26 +59,44 @@ _FOREIGN = re.compile(r"[\u0370-\u1dff\u3040-\ud7af\ufb50-\ufdff]")
 Votes = Mapping[str, tuple[tuple[str, float], ...]]
 
 
-def _votes(lists: Mapping[str, str], *, plain: bool) -> Votes:
-    owners: dict[str, dict[str, None]] = {}
-    for language, words in lists.items():
-        spellings = set(words.split())
+def _owners(lists: Mapping[str, str], *, plain: bool) -> dict[str, dict[str, float]]:
+    """The languages that list each word, with what each claims of it."""
+    owners: dict[str, dict[str, float]] = {}
+    for language, listed in lists.items():
+        spellings = set(listed.split())
         if plain and language != "vi":
             spellings |= {w.translate(_PLAIN) for w in spellings if len(w) > 2}
         for word in sorted(spellings):
-            owners.setdefault(word, {})[language] = None
-    return {word: _shares(word, tuple(langs)) if len(langs) <= _OWNERS else () for word, langs in owners.items()}
+            owners.setdefault(word, {})[language] = 1.0
+    return owners
 
 
-def _shares(word: str, owners: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+def _votes(listed: Mapping[str, Mapping[str, float]], counted: Mapping[str, str], *, plain: bool) -> Votes:
+    owners = {word: dict(claims) for word, claims in listed.items()}
+    for word, claims in _owners(counted, plain=plain).items():
+        own = owners.setdefault(word, {})
+        claim = _COUNTED if not own else 1.0
+        for language in claims:
+            own.setdefault(language, claim)
+    return {word: _shares(word, claims) if len(claims) <= _OWNERS else () for word, claims in owners.items()}
+
+
+def _shares(word: str, owners: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     """What a word says for each language that has it: less where several do, least for the ones rarely met here."""
     whole = 0.3 if len(word) == 1 else 0.6 if len(word) == 2 else 1.0
-    claim = {who: 0.35 if who in RARE and not RARE.issuperset(owners) else 1.0 for who in owners}
-    return tuple((who, whole * claim[who] / sum(claim.values()) ** 1.2) for who in owners)
+    claim = {who: own * (0.35 if who in RARE and not RARE.issuperset(owners) else 1.0) for who, own in owners.items()}
+    return tuple((who, whole * claim[who] / max(1.0, sum(claim.values())) ** 1.2) for who in owners)
 
 
-_WORDS = _votes(LATIN, plain=True)
-_CYRILLIC_WORDS = _votes(CYRILLIC, plain=False)
+_COUNTED_WORDS: Mapping[str, str] = tomllib.loads(
+    (files("textrules") / "words_by_language.toml").read_text(encoding="utf-8")
+)
+_LISTED = _owners(LATIN, plain=True)
+_WORDS = _votes(_LISTED, {who: _COUNTED_WORDS[who] for who in _COUNTED_WORDS if who not in CYRILLIC}, plain=True)
+_LISTED_CYRILLIC = _owners(CYRILLIC, plain=False)
+_CYRILLIC_WORDS = _votes(
+    _LISTED_CYRILLIC, {who: _COUNTED_WORDS[who] for who in _COUNTED_WORDS if who in CYRILLIC}, plain=False
+)
 _ENDS = {
     end: tuple((who, 0.4 / len(langs)) for who in langs)
     for end in {e for ends in WORD_ENDS.values() for e in ends.split()}
@@ -92,13 +119,25 @@ def identify(text: str) -> str | None:
     return _latin(sample)
 
 
+def words(text: str) -> list[str]:
+    """The words of a text in Latin or Cyrillic letters, as they are looked up."""
+    sample = _MARKS.sub("'", _WEB.sub(" ", text.lower()))
+    return _WORD.findall(sample) + _CYRILLIC_WORD.findall(sample)
+
+
+def hand_listed() -> dict[str, set[str]]:
+    """The words that are listed by hand, with the languages that they are listed for."""
+    return {word: set(owners) for word, owners in (*_LISTED.items(), *_LISTED_CYRILLIC.items())}
+
+
 def likely(text: str, among: Collection[str]) -> str | None:
     """The likeliest of these languages for a text in Latin letters that `identify` is not sure of; None where nothing
     speaks for one. Only for choosing between languages that the reader of the text knows anyway.
     """
     scores, words = _latin_scores(_MARKS.sub("'", _WEB.sub(" ", text[:_SAMPLE].lower())))
-    ranked = sorted(((scores.get(one, 0.0), one) for one in among), reverse=True)
-    (best, language), (second, _) = ranked[0], ranked[1]
+    ranked = sorted((-scores.get(one, 0.0), one) for one in among)
+    language, best = ranked[0][1], -ranked[0][0]
+    second = max((-score for score, one in ranked[1:] if {language, one} != _KIN), default=0.0)
     return language if words and best >= _LIKELY and second < _LIKELY_MARGIN * best else None
 
 
@@ -112,7 +151,7 @@ def _by_script(sample: str, first: str) -> str | None:
     if script == "arabic":
         return _arabic(sample)
     if script == "devanagari":
-        return "mr" if re.search("आहे|मला |नाही", sample) else "ne" if re.search("लाई|छु|छैन|हुन्छ", sample) else "hi"
+        return _devanagari(sample)
     return "zh" if script == "han" else script
 
 
@@ -139,9 +178,9 @@ def _latin(sample: str) -> str | None:
 
 def _latin_scores(sample: str) -> tuple[dict[str, float], int]:
     """What speaks for each language, and the number of words."""
-    words = _WORD.findall(sample)
+    found = _WORD.findall(sample)
     scores: dict[str, float] = {}
-    for word in words:
+    for word in found:
         votes = _WORDS.get(word)
         if votes is None:
             votes = _elided(word) if "'" in word else (_ENDS.get(word[-4:]) or _ENDS.get(word[-3:], ()))
@@ -151,7 +190,7 @@ def _latin_scores(sample: str) -> tuple[dict[str, float], int]:
         for char in set(_MARKED.findall(sample)):
             for language, weight in _LETTER_VOTES[char]:
                 scores[language] = scores.get(language, 0.0) + weight
-    return scores, len(words)
+    return scores, len(found)
 
 
 def _elided(word: str) -> tuple[tuple[str, float], ...]:
@@ -176,16 +215,28 @@ def _best(scores: Mapping[str, float], words: int) -> str | None:
 def _cyrillic(sample: str) -> str | None:
     if other := _OTHER_CYRILLIC.search(sample):
         return "be" if other[0] == "ў" else "sr" if other[0] in "ђјљњћџ" else "kk"
-    words = _SIGN.sub(" ", sample).split()
+    found = _CYRILLIC_WORD.findall(sample)
     scores = {"ru": 0.0, "uk": 0.0, "bg": 0.0}
-    for word in words:
-        for language, weight in _CYRILLIC_WORDS.get(word, ()):
+    for word in found:
+        for language, weight in _CYRILLIC_WORDS.get(word) or _cyrillic_end(word):
             scores[language] += weight
     scores["uk"] += 2.5 * (_UKRAINIAN.search(sample) is not None)
     scores["ru"] += 2.5 * (_RUSSIAN.search(sample) is not None)
     scores["bg"] += 0.5 * ("ъ" in sample)
-    found = _best(scores, len(words))
-    return found or ("ru" if len(words) >= 3 and scores["ru"] >= max(scores.values()) else None)
+    best = _best(scores, len(found))
+    return best or ("ru" if len(found) >= 3 and scores["ru"] >= max(scores.values()) else None)
+
+
+def _cyrillic_end(word: str) -> tuple[tuple[str, float], ...]:
+    if len(word) > 4 and word.endswith(("тися", "ати", "ити", "ути")):
+        return (("uk", 0.7),)
+    return (("ru", 0.5),) if len(word) > 4 and word.endswith(("тся", "ться", "ать", "ить")) else ()
+
+
+def _devanagari(sample: str) -> str:
+    """By whole words: "हमला" ends as the Marathi for "to me" does, and "कलाई" as a Nepali object."""
+    found = set(_DEVANAGARI_WORD.findall(sample))
+    return "mr" if found & _MARATHI else "ne" if found & _NEPALI else "hi"
 
 
 def _arabic(sample: str) -> str:
