@@ -6,7 +6,7 @@ import numpy as np
 
 from eval.cases import shield_cases
 from eval.training import shield_lines
-from eval.training.shield_lines import Line, in_parts, ordinary, poured, varied
+from eval.training.shield_lines import Line, dull, in_parts, poured, varied
 from shield.assessment import LEVELS
 from shield.learned import CATEGORIES, OUTPUTS, WINDOW, windows
 from textrules.encoder import said
@@ -54,7 +54,7 @@ def test_an_example_says_how_far_the_level_reaches_and_which_categories_it_has()
 
 
 def test_another_wording_keeps_the_label_and_the_same_chance_gives_the_same_wording() -> None:
-    change = varied(ordinary(LINES))
+    change = varied(dull())
     for line in LINES[:200]:
         one, other = (change(line.example, np.random.default_rng(7)) for _ in range(2))
         assert one == other

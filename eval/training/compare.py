@@ -22,7 +22,7 @@ from eval.training.examples import Example
 from eval.training.fitting import Plan, Scores, fit, scores
 from eval.training.ngrams import BUCKETS, buckets
 from eval.training.shield import FIXED, LAYERS, last
-from eval.training.shield_lines import WEIGHTS, Line, ordinary, read, varied
+from eval.training.shield_lines import WEIGHTS, Line, dull, read, varied
 from shield.learned import OUTPUTS, segments
 from textrules.encoder import Segments
 
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     told = parser.parse_args()
     lines, cases = read(), [case for case in shield_cases() if case.split == "tune"]
-    plan = Plan(WEIGHTS, epochs=told.epochs, threads=told.threads, varied=varied(ordinary(lines)))
+    plan = Plan(WEIGHTS, epochs=told.epochs, threads=told.threads, varied=varied(dull()))
     if told.curve:
         order = np.random.default_rng(0).permutation(len(lines))
         for count in (*CURVE, len(lines)):

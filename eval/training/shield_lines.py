@@ -1,7 +1,7 @@
 """What SHIELD's encoder learns from: the lines of eval/data/train, and how their wording varies between epochs."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,13 +11,15 @@ import numpy as np
 from eval.training.examples import Example
 from shield.assessment import LEVELS, Level, Turn
 from shield.learned import CATEGORIES, WINDOW, segments, windows
-from textrules.encoder import Segments
+from textrules.encoder import Segments, said
+from textrules.language import identify
 
 _T = TypeVar("_T")
 
 TRAIN = Path(__file__).parent.parent / "data" / "train"
 WEIGHTS = (1.0, 1.0, 1.0, 1.0, *(0.15 for _ in CATEGORIES))
-TYPOS, ADDED = 0.2, 0.15  # shares of the lines that are given typing mistakes, or an ordinary sentence
+TYPOS, ADDED = 0.2, 0.35  # shares of the lines that are given typing mistakes, or dull company
+BOTH_SIDES = 0.25  # the share of these that have it before and behind
 
 
 _SHORT = 220  # characters of what a long message is put together from
@@ -48,14 +50,20 @@ def read(folder: Path = TRAIN) -> list[Line]:
     return [_line(file.stem, json.loads(row)) for file in files for row in file.read_text("utf-8").splitlines() if row]
 
 
-def varied(ordinary: Sequence[str]) -> Callable[[Example, np.random.Generator], Example]:
-    """A wording for one epoch: with slips of the finger, or with an ordinary sentence before or after it."""
+def varied(beside: Mapping[str, Sequence[str]]) -> Callable[[Example, np.random.Generator], Example]:
+    """A wording for one epoch: with slips of the finger, or with a dull sentence before it, behind it or on both sides.
+
+    beside: such sentences by language, English among them. What stands there changes no label.
+    """
 
     def change(example: Example, chance: np.random.Generator) -> Example:
         *before, last = example.segments
         if chance.random() < ADDED and len(last) < 300:
-            other = ordinary[int(chance.integers(len(ordinary)))]
-            last = f"{last} {other}" if chance.random() < 0.5 else f"{other} {last}"
+            others, side = beside.get(identify(last) or "en", beside["en"]), chance.random()
+            if side < (1 + BOTH_SIDES) / 2:
+                last = f"{last} {_one(others, chance)}"
+            if side >= (1 - BOTH_SIDES) / 2:
+                last = f"{_one(others, chance)} {last}"
         if chance.random() < TYPOS:
             last = _mistyped(last, chance)
         return replace(example, segments=(*before, last))
@@ -97,8 +105,8 @@ def _talk(
 ) -> Line:
     turns: list[Turn] = []
     for _ in range(int(chance.integers(1, 3))):
-        said = " ".join(_one(answers, chance) for _ in range(int(chance.integers(1, 4))))
-        turns += [Turn("user", _one(calm, chance).turns[0].text), Turn("assistant", said)]
+        answer = " ".join(_one(answers, chance) for _ in range(int(chance.integers(1, 4))))
+        turns += [Turn("user", _one(calm, chance).turns[0].text), Turn("assistant", answer)]
     last = _one(grave if number % 3 == 0 else calm, chance)
     text = _one(FOLLOW_UPS, chance) if number % 3 == 1 else last.turns[0].text
     return replace(last, id=f"talk-{number}", turns=(*turns, Turn("user", text)))
@@ -147,10 +155,17 @@ def _one(of: Sequence[_T], chance: np.random.Generator) -> _T:
     return of[int(chance.integers(len(of)))]
 
 
-def ordinary(lines: Iterable[Line]) -> list[str]:
-    """Short harmless messages to stand beside others. Only those that come in one turn, whose topic is plain."""
-    texts = [line.example.segments[-1] for line in lines if line.level == "none" and len(line.turns) == 1]
-    return [text for text in texts if len(text) < 140]
+def dull(file: Path = TRAIN / "dull.tsv") -> dict[str, list[str]]:
+    """Sentences by language that say nothing of anything beside them, as the encoder reads them.
+
+    Written for this: ordinary messages of the corpora are mostly dark words in an ordinary sense ("it's the boss
+    fight"), which explain what stands beside them or look like a sign themselves.
+    """
+    found: dict[str, list[str]] = {}
+    for row in file.read_text("utf-8").splitlines():
+        language, sentence = row.split("\t")
+        found.setdefault(language, []).append(said(sentence))
+    return found
 
 
 def _mistyped(text: str, chance: np.random.Generator) -> str:
