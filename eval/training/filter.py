@@ -24,7 +24,7 @@ from eval.intervals import Proportion
 from eval.training import packing
 from eval.training.filter_lines import WEIGHTS, Spoken, plain, read, varied
 from eval.training.fitting import Plan, fit
-from eval.training.onward import onward_from
+from eval.training.onward import copies, mix, onward_from
 from eval.training.shield import FIXED, LAYERS, TRUNK
 from safety_filter.learned import OUTPUTS, considered
 from safety_filter.review import Reviewer
@@ -70,24 +70,28 @@ class _Anyone:
 def main() -> None:
     told = _told()
     if not told.calibrate:
-        train(told.out, epochs=told.epochs, threads=told.threads, onward=told.onward, beside=told.beside)
+        how = {"epochs": told.epochs, "threads": told.threads, "beside": told.beside, "kept": told.keep}
+        train(told.out, onward=told.onward, **how)
     print(json.dumps(calibrate(told.out), indent=1))
 
 
-def train(out: Path, *, epochs: int, threads: int, onward: str = "", beside: int = BESIDE) -> None:
+def train(out: Path, *, epochs: int, threads: int, onward: str = "", beside: int = BESIDE, kept: float = 1.0) -> None:
     """Writes the model, not yet calibrated, into `out`.
 
-    onward: how the names of the newest files begin; they are learned beside so many sentences of the others.
+    onward: how the names of the newest files begin; they are learned beside so many sentences of the others. kept: the
+    share (0 to 1) of the new weights in what is written, the rest are those it went on from.
     """
     learned, chance = [one for one in read() if not one.held], np.random.default_rng(7)
     learned += plain(learned, chance)
     tokenizer = Tokenizer.from_file(str(TRUNK / "tokenizer.json"))
     made = onward_from(tokenizer, OUT if onward else SHIELD, LAYERS, len(OUTPUTS), fixed=FIXED, head=bool(onward))
+    before = copies(made)
     now = _newest(learned, onward, chance, beside) if onward else learned
     rate, head_rate = (6e-5, 3e-4) if onward else (1.5e-4, 1e-3)
     plan = Plan(WEIGHTS, epochs=epochs, rate=rate, head_rate=head_rate, batch=32, threads=threads, varied=varied)
     for number, loss in enumerate(fit(made, tokenizer, [one.example for one in now], plan), 1):
         print(f"{len(now)} sentences, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
+    mix(made, before, kept)
     counted = Counter(one.language for one in learned)
     harmful = sum(one.harmful for one in learned)
     facts = {"sentences": {"all": len(learned), "harmful": harmful, **dict(sorted(counted.items()))}}
@@ -167,6 +171,7 @@ def _told() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--onward", default="", metavar="NAME", help="go on from the shipped weights with NAME*.jsonl")
     parser.add_argument("--beside", type=int, default=BESIDE, metavar="N", help="older sentences, with --onward")
+    parser.add_argument("--keep", type=float, default=1.0, metavar="SHARE", help="of the new weights, with --onward")
     parser.add_argument("--calibrate", action="store_true", help="leave the weights as they are")
     parser.add_argument("--out", type=Path, default=OUT)
     return parser.parse_args()
