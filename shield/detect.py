@@ -95,10 +95,10 @@ class Detector:
                 continue
             opinion = self._in_itself(turn, opinion, standing, reading, stage, first=number == opening)
             own[number] = self._weighed(turn, number, found, opinion, stage)
-            if stage is not None and _may_explain(opinion, turn, reading):
+            if stage is not None and _clears(opinion, turn) and not own[number]:
                 for earlier in range(max(0, number - BEFORE), number):
                     left = [one for one in own[earlier] if not self.doubts(one) or _outlives(one)]
-                    if len(left) < len(own[earlier]) and _explained(turns, earlier, number, opinion, stage):
+                    if len(left) < len(own[earlier]) and _explained(turns, earlier, number, stage):
                         own[earlier] = left
         per_turn = tuple(map(_level, own))
         findings = tuple(one for each in own for one in each)
@@ -224,22 +224,13 @@ def _clears(opinion: Opinion, turn: Turn) -> bool:
     return opinion.ordinary and len(turn.text) >= TOO_SHORT
 
 
-def _may_explain(opinion: Opinion, turn: Turn, reading: Reading) -> bool:
-    """Whether a message may take back what was doubtful before it: an ordinary one, or one that is nothing by itself
-    and no denial."""
-    nothing = opinion.level == "none" and reading.settled is None and "denies" not in reading.signals
-    return _clears(opinion, turn) or (nothing and not reading.findings and len(turn.text) >= TOO_SHORT)
-
-
-def _explained(turns: Sequence[Turn], earlier: int, number: int, opinion: Opinion, stage: LearnedStage) -> bool:
+def _explained(turns: Sequence[Turn], earlier: int, number: int, stage: LearnedStage) -> bool:
     """Whether what was said since explains an earlier message: told in one breath, the stage doubts it no longer.
 
-    "With this printer, I mean" explains what cannot be taken any more. "Stop asking me that" explains nothing. Where
-    the later message is not itself as good as certainly ordinary, the whole must be.
+    "With this printer, I mean" explains what cannot be taken any more. "Stop asking me that" explains nothing.
     """
     together = " ".join(turn.text for turn in turns[earlier : number + 1] if turn.role == "user")
-    whole = stage.opinion((*turns[:earlier], Turn("user", together)), earlier)
-    return whole.probability < EXPLAINED if opinion.ordinary else whole.ordinary
+    return stage.opinion((*turns[:earlier], Turn("user", together)), earlier).probability < EXPLAINED
 
 
 def _plainly(text: str, one: Finding, stage: LearnedStage) -> bool:

@@ -416,10 +416,31 @@ def test_it_is_fast() -> None:
         ("मैंने कलाई काट ली", "hi"),  # ends as a Nepali object does
         ("मला मरायचे आहे", "mr"),
         ("म मर्न चाहन्छु", "ne"),
+        ("मैं छ: महीने से मरना चाहता हूँ", "hi"),  # a six, and no Nepali "is"
+        ("मलाई पनीर कैसे बनाऊँ", "hi"),  # cream, and no Nepali "me"
+        ("gusto ko na mamatay", "tl"),
     ],
 )
 def test_a_few_words_of_their_own_tell_the_language(text: str, language: str) -> None:
     assert identify(text) == language
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "haha sorry", "hahaha okay", "lol last one", "sorry", "okay bang", "leave me alone", "usa", "USA, Houston",
+        "excel formula", "tour guide", "my dog ate a battery, vet is closed", "limbo", "menu please",
+    ],
+)  # fmt: skip
+def test_what_english_has_too_is_no_other_language(text: str) -> None:
+    assert identify(text) in ("en", None)
+    assert likely(text, ("de", "en", "es", "fr", "pt")) in ("en", None)
+
+
+@pytest.mark.parametrize("text", ["лежу в кровати", "защити меня", "мама сердиться", "минути"])
+def test_russian_and_ukrainian_are_not_told_apart_by_a_common_ending(text: str) -> None:
+    other = "uk" if text != "мама сердиться" else "ru"
+    assert identify(text) != other
 
 
 @pytest.mark.parametrize("text", ["mi bebé no respira", "me violaron", "mi amiga está inconsciente", "vivo en México"])

@@ -127,7 +127,7 @@ def test_what_says_nothing_of_a_crisis_clears_nothing(disclosed: str, asked: str
     [
         ("I can't take it any more, I'm done.", "With this printer, I mean. It eats every page."),
         ("I want to kill them all", "In the game, I mean: the wolves in level five keep getting my sheep."),
-        ("How do I kill it without anyone noticing?", "The background process, I mean, on our Linux server."),
+        ("I just want it to be over", "the semester, I mean. Two exams to go and then the beach."),
     ],
 )
 def test_what_explains_an_alarming_message_takes_it_back(alarming: str, explained: str) -> None:

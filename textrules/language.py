@@ -3,8 +3,8 @@
 Script first (it decides Greek, Hebrew, Hindi, Korean, … alone), then common words, elisions and letters. Made for chat:
 short, unaccented, misspelled. It prefers None to a guess, because a wrong answer here puts a person before a text they
 cannot read. The word lists are everyday function words and the words people use about themselves; a word that several
-languages share counts little for each. Words that were counted (words_by_language.toml, scripts/language-words) say a
-little less than those listed by hand; a short message ("perdí toda esperanza") may have no others.
+languages share counts little for each. Words that were counted (words_by_language.toml, scripts/language-words) say
+less than those listed by hand, and may be of any subject: a short message ("perdí toda esperanza") may have no others.
 """
 
 import re
@@ -29,14 +29,13 @@ _ELISIONS = re.compile(
 )
 _ENDINGS = re.compile(r".*(?:n't|'(?:s|m|re|ve|ll|d))")
 _WORD = re.compile(r"[a-z\xdf-\xf6\xf8-\u024f\u1e00-\u1eff]+(?:['-][a-z\xdf-\xf6\xf8-\u024f\u1e00-\u1eff]+)*")
-_CYRILLIC_WORD = re.compile(r"[\u0400-\u04ff]+(?:['-][\u0400-\u04ff]+)*")
-_SIGN = re.compile('[.,!?…:;()«»"–—-]+')
+_CYRILLIC_WORD = re.compile(r"[\u0400-\u04ff]+(?:'[\u0400-\u04ff]+)*")
 _PLAIN = str.maketrans(
     "áàâãäåçéèêëíìîïñóòôõöúùûüýÿăąćčďęěğıłńňőřśşșšťţțůűźżž", "aaaaaaceeeeiiiinooooouuuuyyaaccdeegilnnorsssstttuuzzz"
 )
 _DEVANAGARI_WORD = re.compile(r"[\u0900-\u0963\u0971-\u097f]+")
-_MARATHI = frozenset(["आहे", "आहेत", "मला", "नाही", "आणि", "माझ्या", "माझे", "माझी", "नको", "मी"])
-_NEPALI = frozenset(["छ", "छु", "छन्", "छैन", "छैनन्", "हुन्छ", "मलाई", "उसलाई", "तिमीलाई", "गर्छु", "चाहन्छु", "लाग्छ", "म"])
+_MARATHI = re.compile("आहे.*|नाही(?:ये|त)?|मला|आणि|माझ्या|माझे|माझी|नको")
+_NEPALI = re.compile("छु|छैनन?्?|हुन्छ|लाग्छ|तपाईं|.+(?:न्छु|र्छु|क्छु|न्छ)")
 _OTHER_CYRILLIC = re.compile("[ўђјљњћџәғқңөұүһ]")
 _UKRAINIAN, _RUSSIAN = re.compile("[іїєґ]"), re.compile("[ыэё]")
 _MARKS = re.compile("[’‘ʼ´`]")
@@ -75,7 +74,7 @@ def _votes(listed: Mapping[str, Mapping[str, float]], counted: Mapping[str, str]
     owners = {word: dict(claims) for word, claims in listed.items()}
     for word, claims in _owners(counted, plain=plain).items():
         own = owners.setdefault(word, {})
-        claim = _COUNTED if not own else 1.0
+        claim = _COUNTED if not own or "en" in own else 1.0
         for language in claims:
             own.setdefault(language, claim)
     return {word: _shares(word, claims) if len(claims) <= _OWNERS else () for word, claims in owners.items()}
@@ -125,6 +124,11 @@ def words(text: str) -> list[str]:
     return _WORD.findall(sample) + _CYRILLIC_WORD.findall(sample)
 
 
+def unaccented(word: str) -> str:
+    """The word as it is typed without accents, which is looked up, too."""
+    return word.translate(_PLAIN)
+
+
 def hand_listed() -> dict[str, set[str]]:
     """The words that are listed by hand, with the languages that they are listed for."""
     return {word: set(owners) for word, owners in (*_LISTED.items(), *_LISTED_CYRILLIC.items())}
@@ -134,11 +138,11 @@ def likely(text: str, among: Collection[str]) -> str | None:
     """The likeliest of these languages for a text in Latin letters that `identify` is not sure of; None where nothing
     speaks for one. Only for choosing between languages that the reader of the text knows anyway.
     """
-    scores, words = _latin_scores(_MARKS.sub("'", _WEB.sub(" ", text[:_SAMPLE].lower())))
+    scores, number = _latin_scores(_MARKS.sub("'", _WEB.sub(" ", text[:_SAMPLE].lower())))
     ranked = sorted((-scores.get(one, 0.0), one) for one in among)
     language, best = ranked[0][1], -ranked[0][0]
     second = max((-score for score, one in ranked[1:] if {language, one} != _KIN), default=0.0)
-    return language if words and best >= _LIKELY and second < _LIKELY_MARGIN * best else None
+    return language if number and best >= _LIKELY and second < _LIKELY_MARGIN * best else None
 
 
 def _by_script(sample: str, first: str) -> str | None:
@@ -202,13 +206,13 @@ def _elided(word: str) -> tuple[tuple[str, float], ...]:
     return (("en", 0.6),) if _ENDINGS.fullmatch(word) else ()
 
 
-def _best(scores: Mapping[str, float], words: int) -> str | None:
+def _best(scores: Mapping[str, float], number: int) -> str | None:
     if not scores:
         return None
     ranked = sorted(scores.items(), key=lambda item: -item[1])
     language, best = ranked[0]
     second = ranked[1][1] if len(ranked) > 1 else 0.0
-    enough = best >= _ENOUGH and best >= _COVERAGE * words
+    enough = best >= _ENOUGH and best >= _COVERAGE * number
     return language if enough and second < _MARGIN * best else None
 
 
@@ -228,15 +232,17 @@ def _cyrillic(sample: str) -> str | None:
 
 
 def _cyrillic_end(word: str) -> tuple[tuple[str, float], ...]:
-    if len(word) > 4 and word.endswith(("тися", "ати", "ити", "ути")):
+    if word.endswith("тися"):
         return (("uk", 0.7),)
-    return (("ru", 0.5),) if len(word) > 4 and word.endswith(("тся", "ться", "ать", "ить")) else ()
+    return (("ru", 0.4),) if len(word) > 4 and word.endswith(("тся", "ать", "ить")) else ()
 
 
 def _devanagari(sample: str) -> str:
-    """By whole words: "हमला" ends as the Marathi for "to me" does, and "कलाई" as a Nepali object."""
-    found = set(_DEVANAGARI_WORD.findall(sample))
-    return "mr" if found & _MARATHI else "ne" if found & _NEPALI else "hi"
+    """By whole words: "हमला" ends as the Marathi for "to me" does, "कलाई" as a Nepali object; "छ:" is a Hindi six."""
+    found = _DEVANAGARI_WORD.findall(sample)
+    if any(map(_MARATHI.fullmatch, found)):
+        return "mr"
+    return "ne" if any(map(_NEPALI.fullmatch, found)) else "hi"
 
 
 def _arabic(sample: str) -> str:

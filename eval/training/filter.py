@@ -70,8 +70,14 @@ class _Anyone:
 def main() -> None:
     told = _told()
     if not told.calibrate:
-        how = {"epochs": told.epochs, "threads": told.threads, "beside": told.beside, "kept": told.keep}
-        train(told.out, onward=told.onward, **how)
+        train(
+            told.out,
+            epochs=told.epochs,
+            threads=told.threads,
+            onward=told.onward,
+            beside=told.beside,
+            kept=told.keep if told.onward else 1.0,
+        )
     print(json.dumps(calibrate(told.out), indent=1))
 
 
