@@ -58,21 +58,27 @@ _FOREIGN = re.compile(r"[\u0370-\u1dff\u3040-\ud7af\ufb50-\ufdff]")
 Votes = Mapping[str, tuple[tuple[str, float], ...]]
 
 
+def unaccented(word: str) -> str:
+    """The word as it is typed without accents, which is looked up, too."""
+    return word.translate(_PLAIN)
+
+
 def _owners(lists: Mapping[str, str], *, plain: bool) -> dict[str, dict[str, float]]:
     """The languages that list each word, with what each claims of it."""
     owners: dict[str, dict[str, float]] = {}
     for language, listed in lists.items():
         spellings = set(listed.split())
         if plain and language != "vi":
-            spellings |= {w.translate(_PLAIN) for w in spellings if len(w) > 2}
+            spellings |= {unaccented(w) for w in spellings if len(w) > 2}
         for word in sorted(spellings):
             owners.setdefault(word, {})[language] = 1.0
     return owners
 
 
-def _votes(listed: Mapping[str, Mapping[str, float]], counted: Mapping[str, str], *, plain: bool) -> Votes:
+def _votes(listed: Mapping[str, Mapping[str, float]], among: Collection[str], *, plain: bool) -> Votes:
+    """What each word says, listed or counted; of the counted ones those of the languages `among`."""
     owners = {word: dict(claims) for word, claims in listed.items()}
-    for word, claims in _owners(counted, plain=plain).items():
+    for word, claims in _owners({who: _COUNTED_WORDS[who] for who in among}, plain=plain).items():
         own = owners.setdefault(word, {})
         claim = _COUNTED if not own or "en" in own else 1.0
         for language in claims:
@@ -91,11 +97,9 @@ _COUNTED_WORDS: Mapping[str, str] = tomllib.loads(
     (files("textrules") / "words_by_language.toml").read_text(encoding="utf-8")
 )
 _LISTED = _owners(LATIN, plain=True)
-_WORDS = _votes(_LISTED, {who: _COUNTED_WORDS[who] for who in _COUNTED_WORDS if who not in CYRILLIC}, plain=True)
+_WORDS = _votes(_LISTED, [who for who in _COUNTED_WORDS if who not in CYRILLIC], plain=True)
 _LISTED_CYRILLIC = _owners(CYRILLIC, plain=False)
-_CYRILLIC_WORDS = _votes(
-    _LISTED_CYRILLIC, {who: _COUNTED_WORDS[who] for who in _COUNTED_WORDS if who in CYRILLIC}, plain=False
-)
+_CYRILLIC_WORDS = _votes(_LISTED_CYRILLIC, [who for who in _COUNTED_WORDS if who in CYRILLIC], plain=False)
 _ENDS = {
     end: tuple((who, 0.4 / len(langs)) for who in langs)
     for end in {e for ends in WORD_ENDS.values() for e in ends.split()}
@@ -120,13 +124,13 @@ def identify(text: str) -> str | None:
 
 def words(text: str) -> list[str]:
     """The words of a text in Latin or Cyrillic letters, as they are looked up."""
-    sample = _MARKS.sub("'", _WEB.sub(" ", text.lower()))
+    sample = _plain_marks(text)
     return _WORD.findall(sample) + _CYRILLIC_WORD.findall(sample)
 
 
-def unaccented(word: str) -> str:
-    """The word as it is typed without accents, which is looked up, too."""
-    return word.translate(_PLAIN)
+def _plain_marks(text: str) -> str:
+    """In lower case, with one kind of apostrophe and without addresses."""
+    return _MARKS.sub("'", _WEB.sub(" ", text.lower()))
 
 
 def hand_listed() -> dict[str, set[str]]:
@@ -138,7 +142,7 @@ def likely(text: str, among: Collection[str]) -> str | None:
     """The likeliest of these languages for a text in Latin letters that `identify` is not sure of; None where nothing
     speaks for one. Only for choosing between languages that the reader of the text knows anyway.
     """
-    scores, number = _latin_scores(_MARKS.sub("'", _WEB.sub(" ", text[:_SAMPLE].lower())))
+    scores, number = _latin_scores(_plain_marks(text[:_SAMPLE]))
     ranked = sorted((-scores.get(one, 0.0), one) for one in among)
     language, best = ranked[0][1], -ranked[0][0]
     second = max((-score for score, one in ranked[1:] if {language, one} != _KIN), default=0.0)
