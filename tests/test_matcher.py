@@ -9,10 +9,11 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from textrules.commonness import Commonness
 from textrules.database import Database
 from textrules.matcher import Clauses, Matcher
 from textrules.required import required, squeezed
-from textrules.rules import Rule, RuleError, needed, parse
+from textrules.rules import SPACE, Rule, RuleError, needed, parse, scanned
 from textrules.wanted import wanted
 
 
@@ -69,6 +70,61 @@ def test_the_prefilter_loses_nothing(words: list[str]) -> None:
 _MATCHER = Matcher([rule(r"\b(?:(?:kill|hang)(?: off)? my ?self(?: tonight)?)(?:\b|$)")])
 
 
+COMMON = rf"\b(?:(?:i|you){SPACE}\w+{SPACE}?(?:it|not)(?:{SPACE}now|$))(?:\b|$)"
+_COMMON_MATCHER = Matcher([rule(COMMON)])
+
+
+def test_a_pattern_of_common_words_is_scanned_for_as_a_whole() -> None:
+    assert needed(COMMON) == ()
+    assert needed(COMMON.replace("it|not", "wither|perish")) != ()
+    assert needed(COMMON.replace("now", "now|" * 400 + "now")) != ()  # Hyperscan takes too long for it
+
+
+@given(st.lists(st.sampled_from(["i", "you", "do", "did", "it", "didit", "not", "now", ",", "--", "."]), max_size=6))
+@settings(max_examples=200)
+def test_the_scan_for_whole_patterns_loses_nothing(words: list[str]) -> None:
+    text = " ".join(words)
+    assert bool(_COMMON_MATCHER.hits(text)) == bool(re2.search(COMMON, text))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (rf"1[0-7]{SPACE}?f", "15f"),
+        (rf"죽고{SPACE}?싶", "죽고싶"),
+        (r"(?:(?:done|over)(?:\W*$|[.])|x)", "done"),
+        (r"\b(?:^so)", "so"),
+        (r"[$^]5", "$5"),
+        (r"\$5", "$5"),
+        (r"^yes", "yes"),
+        (r"(?:^[\s]*)no", " no"),
+    ],
+)
+def test_what_hyperscan_is_given_matches_wherever_the_pattern_does(pattern: str, text: str) -> None:
+    assert re2.search(pattern, text)
+    assert Database([scanned(pattern)], cached=False).scan(text.encode()) == [0]
+
+
+def test_the_beginning_of_a_text_stays_the_beginning_in_what_hyperscan_is_given() -> None:
+    assert Database([scanned(r"(?:^[\s]*)no")], cached=False).scan(b"oh no") == []
+
+
+def test_common_words_are_likelier_than_rare_ones_and_marks_are_everywhere() -> None:
+    chance = Commonness(frozenset({"xbos"})).of
+    assert chance(" the ") > chance(" night ") > chance(" noose ") > 0
+    assert chance("he") > chance("the") > chance(" the ")
+    assert chance(" in the ") < chance(" the ")
+    assert chance(" xbos the ") == pytest.approx(chance(" the "))
+    assert chance(" xbos ") == chance(" ") == 1
+    assert chance("죽고") < chance("й")
+
+
+def test_one_of_several_words_is_likelier_than_each_and_no_likelier_than_all_together() -> None:
+    words = {" the ", " night ", " rope "}
+    common = Commonness()
+    assert max(map(common.of, words)) < common.any_of(words) < min(1, common.expected(words)) <= 3
+
+
 def test_a_damaged_cache_is_replaced_and_an_unwritable_one_does_no_harm(tmp_path: Path) -> None:
     patterns = [f"word{n}(?:a|b){{1,40}}c{n}" for n in range(700)]
     began = time.monotonic()
@@ -107,6 +163,11 @@ ignores = ["x"]
 def test_an_underscore_stands_for_a_blank() -> None:
     (phrase,) = parse(_UNDERSCORE)
     assert Matcher([phrase]).hits("i kill_my self")
+
+
+def test_what_is_squeezed_keeps_letters_beyond_ascii() -> None:
+    assert squeezed(b"I can't, go_on") == b" I can t go on "
+    assert "größe".encode() in squeezed("die größe!".encode())
 
 
 def test_any_thread_may_scan() -> None:

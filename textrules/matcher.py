@@ -6,7 +6,8 @@ any input, so hostile text cannot stall a check. Neither knows look-around: cont
 
 import bisect
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import re2
@@ -14,7 +15,7 @@ import re2
 from textrules.database import Database
 from textrules.regexp import Regexp
 from textrules.required import squeezed
-from textrules.rules import SPACE, Rule, RuleError, needed
+from textrules.rules import SPACE, Rule, RuleError, needed, scanned
 from textrules.wanted import wanted
 
 _CLAUSE_END = re.compile(r"[.!?;\n。！？।…؟۔]+|(?:,| -)? (?:but|pero|mais|aber)\b|, mas\b")
@@ -57,7 +58,7 @@ class Matcher:
         self._words = Prefilter(needs)
         self._rest = [number for number, sets in enumerate(needs) if not sets]
         try:
-            self._database = Database([self._patterns[number][0] for number in self._rest])
+            self._database = Database([scanned(self._patterns[number][0]) for number in self._rest])
         except RuleError as error:
             raise self._blamed() or error from error
 
@@ -107,9 +108,14 @@ class Matcher:
         for pattern, index in self._patterns:
             try:
                 regexp(pattern)
-                Database([] if needed(pattern) else [pattern], cached=False)
-            except (re2.error, RuleError) as error:
+                Database([] if needed(pattern) else [scanned(pattern)], cached=False)
+            except re2.error as error:
                 return RuleError(f"rule {self.rules[index].id}: the pattern {pattern!r} is not valid: {error}")
+            except RuleError as error:
+                why = (
+                    f"{error}; it has no rare word that could be looked for instead, so give it one or make it shorter"
+                )
+                return RuleError(f"rule {self.rules[index].id}: the pattern {pattern!r} is not valid: {why}")
         return None
 
 
@@ -117,17 +123,15 @@ class Prefilter:
     """Names the patterns whose required literals all occur. Patterns that require nothing are not its business."""
 
     def __init__(self, needs: Sequence[tuple[frozenset[str], ...]]) -> None:
-        literals = sorted({literal for sets in needs for one in sets for literal in one})
-        index = {literal: number for number, literal in enumerate(literals)}
-        self._first, self._second = [0] * len(literals), [0] * len(literals)
-        self._single = 0
+        wanting: tuple[dict[str, list[int]], ...] = (defaultdict(list), defaultdict(list))
         for number, sets in enumerate(needs):
-            bit = 1 << number
-            for masks, one in zip((self._first, self._second), sets, strict=False):
+            for numbers, one in zip(wanting, sets, strict=False):
                 for literal in one:
-                    masks[index[literal]] |= bit
-            if len(sets) == 1:
-                self._single |= 1 << number
+                    numbers[literal].append(number)
+        literals = sorted({*wanting[0], *wanting[1]})
+        mask = _Masks()
+        self._first, self._second = ([mask.of(numbers.get(one, ())) for one in literals] for numbers in wanting)
+        self._single = mask.of([number for number, sets in enumerate(needs) if len(sets) == 1])
         self._database = Database(literals, literal=True)
 
     def candidates(self, data: bytes) -> list[int]:
@@ -139,6 +143,20 @@ class Prefilter:
             if mask := self._second[literal]:
                 second |= mask
         return list(_bits(first & second))
+
+
+class _Masks:
+    """Numbers as the bits of one integer. The same numbers are the same object: a tenth of the memory to fetch."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], int] = {}
+
+    def of(self, numbers: Iterable[int]) -> int:
+        key = tuple(numbers)
+        mask = self._known.get(key)
+        if mask is None:
+            mask = self._known[key] = sum(1 << number for number in key)
+        return mask
 
 
 class _Context:

@@ -6,7 +6,7 @@ more than "cant" and "do this" apart. Strings of whole words stand in squeezed t
 characters that belong to no word.
 """
 
-import functools
+import math
 import re
 from collections.abc import Iterable, Sequence, Set
 from itertools import zip_longest
@@ -14,7 +14,7 @@ from re import _constants as op  # type: ignore[attr-defined] # the parser's nam
 from re import _parser as parser  # type: ignore[attr-defined] # the only parser of this syntax in the standard library
 from typing import Any
 
-from textrules.language_words import LATIN
+from textrules.commonness import Commonness
 
 Literals = frozenset[str]
 # Word boundaries are ASCII: an inverted question mark or an emoji is no letter. An underscore may stand for a blank.
@@ -25,13 +25,15 @@ _MOST = 1500  # strings of one part
 _JOINED = 64  # strings of joined parts
 _COMPARED = 200
 _SETS = 2
-_TELLING = 0.6  # a further set that more texts than this have is not worth looking for
-_COMMON = frozenset(word for code in ("en", "es", "pt", "fr", "de", "it") for word in LATIN[code].split())
+_TELLING = 0.15  # a further set that more texts than this have is not worth looking for
+_SAYS_LITTLE = 0.015  # a pattern that more texts than this are likely to be asked for is scanned for as a whole
 
 
 def squeezed(data: bytes) -> bytes:
-    """The text in which the literals are looked for: squeezed, for those of whole words, and as it stands."""
-    return b" " + b" ".join(data.translate(_SQUEEZING).split()) + b" \n" + data
+    """The text in which the literals are looked for: squeezed and, where letters beyond ASCII are lost by that, as it
+    stands behind."""
+    words = b" " + b" ".join(data.translate(_SQUEEZING).split()) + b" "
+    return words if data.isascii() else words + b"\n" + data
 
 
 def required(pattern: str, *, whole: bool, marks: Iterable[str] = ()) -> tuple[Literals, ...]:
@@ -44,43 +46,26 @@ def required(pattern: str, *, whole: bool, marks: Iterable[str] = ()) -> tuple[L
         items = parser.parse(_PROPERTY.sub(r"\\w", pattern))
     except (re.error, OverflowError):
         return ()
-    rarity = Rarity(frozenset(marks))
-    sets = dict.fromkeys(_Parts(rarity).of(items, left=whole, right=whole))
-    rarest = sorted(sets, key=lambda one: (rarity.expected(one), sorted(one)))[:_SETS]
-    return tuple(one for number, one in enumerate(rarest) if not number or rarity.expected(one) < _TELLING)
+    commonness = Commonness(frozenset(marks))
+    sets = dict.fromkeys(_Parts(commonness).of(items, left=whole, right=whole))
+    rarest = sorted(sets, key=lambda one: (commonness.expected(one), sorted(one)))[:_SETS]
+    return tuple(one for number, one in enumerate(rarest) if not number or commonness.expected(one) < _TELLING)
 
 
-class Rarity:
-    """How likely a text holds a literal: a rough guess from its length and whether everybody uses the word."""
+def says_little(sets: Iterable[Literals], marks: Iterable[str] = ()) -> bool:
+    """Whether so many texts have literals of all sets that one scan for whole patterns costs less than asking for each.
 
-    def __init__(self, marks: frozenset[str]) -> None:
-        self._marks = marks
-
-    def expected(self, literals: Set[str]) -> float:
-        """How many of the literals a text is likely to hold."""
-        return sum(1.0 if literal.strip() in self._marks else _chance(literal) for literal in literals)
-
-
-@functools.cache
-def _chance(literal: str) -> float:
-    words = literal.split()
-    if len(words) > 1:
-        chance = 0.15
-        for word in words:
-            chance *= 0.3 if word in _COMMON else 0.1
-        return chance
-    word = literal.strip()
-    whole = literal.startswith(" ") and literal.endswith(" ")
-    if word in _COMMON:
-        return {1: 0.5, 2: 0.3, 3: 0.15}.get(len(word), 0.04) * (1 if whole else 1.5)
-    return 0.003 if whole else {1: 0.9, 2: 0.5, 3: 0.15, 4: 0.05, 5: 0.015}.get(len(word), 0.005)
+    Only a few hundred patterns can be scanned for as a whole: Hyperscan takes seconds for them, and refuses some.
+    """
+    commonness = Commonness(frozenset(marks))
+    return math.prod(map(commonness.any_of, sets)) > _SAYS_LITTLE
 
 
 class _Parts:
     """What each stretch of a parsed pattern requires."""
 
-    def __init__(self, rarity: Rarity) -> None:
-        self._rarity = rarity
+    def __init__(self, commonness: Commonness) -> None:
+        self._commonness = commonness
 
     def of(self, items: Sequence[Any], *, left: bool, right: bool) -> list[Literals]:
         """The sets of a sequence. left, right: a blank stands before it, after it."""
@@ -118,7 +103,7 @@ class _Parts:
             sets = self.of(branch, left=left, right=right)
             if not sets:
                 return []
-            union |= min(sets, key=self._rarity.expected)
+            union |= min(sets, key=self._commonness.expected)
         return [_shortest(union)] if len(union) <= _MOST else []
 
 

@@ -20,9 +20,12 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from textrules.required import required
+from textrules.required import Literals, required, says_little
 
 SPACE = r"(?:(?:[\s,\-\"'*_~()…]|\.\.)+)"
+_LONGEST_SCANNED = 1300  # characters; Hyperscan takes seconds for a longer pattern, or refuses it
+_LOOSE_SPACE = r"(?:[\W_]+)"
+_ASSERTED = re.compile(r"\\.|\[(?:\\.|[^\]])*\]|[$^]")
 _OTHER_WORD = r"[^\s.,!?;:\-\"()]+"
 _GAPS = {f"g{n}": rf"{SPACE}(?:{_OTHER_WORD}{SPACE}){{0,{n}}}" for n in range(1, 9)}
 _SENTENCE_END = r"(?:\W*$|\s*[.!?;\n)]\W*)"
@@ -97,8 +100,23 @@ def _rules(table: dict[str, Any], source: str, shared: Mapping[str, Mapping[str,
     return tuple(_rule(entry, words, source, whole) for entry in table.get("rule", []))
 
 
-def needed(pattern: str, marks: Iterable[str] = ()) -> tuple[frozenset[str], ...]:
-    """What a pattern cannot do without (see textrules.required); nothing where that is not known."""
+def needed(pattern: str, marks: Iterable[str] = ()) -> tuple[Literals, ...]:
+    """What a pattern cannot do without (see textrules.required); nothing where that is not known or says too little."""
+    sets = _required(pattern, marks)
+    return () if len(scanned(pattern)) <= _LONGEST_SCANNED and says_little(sets, marks) else sets
+
+
+def scanned(pattern: str) -> str:
+    """The pattern as Hyperscan is given it: wherever the pattern matches this one does, and now and then elsewhere.
+
+    Shorter blanks and no ends of text inside: Hyperscan compiles it faster, and refuses fewer. RE2 has the last word.
+    """
+    start = pattern.find("^") if pattern.startswith(("^", "(?:^")) else -1
+    loose = _ASSERTED.sub(lambda one: one[0] if one[0] not in "^$" or one.start() == start else "", pattern)
+    return loose.replace(SPACE, _LOOSE_SPACE)
+
+
+def _required(pattern: str, marks: Iterable[str]) -> tuple[Literals, ...]:
     if pattern.startswith(_WORD_START) and pattern.endswith(_WORD_END):
         bare = pattern.removeprefix(r"\b").removesuffix(_WORD_END).replace(SPACE, " ")
         if bare.isascii():

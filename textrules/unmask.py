@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import product
+from itertools import groupby, islice, product
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -75,8 +75,7 @@ class _Lists(NamedTuple):
     """disguises.toml as it is used."""
 
     lexicon: frozenset[str]
-    ordered: tuple[str, ...]
-    small: frozenset[str]
+    by_length: dict[int, tuple[str, ...]]
     meant: dict[str, str]
     emoji: dict[str, str]
     done: dict[str, str]
@@ -94,9 +93,8 @@ def _lists() -> _Lists:
     lexicon = frozenset((*raw["words"], *raw["long"]))
     real = frozenset(raw["real"]) | lexicon
     slips = {slip: word for word in raw["long"] for slip in _slips(word) if slip not in real}
-    return _Lists(
-        lexicon, tuple(raw["words"]), frozenset(raw["small"]), slips | raw["meant"], raw["emoji"], raw["done"]
-    )
+    by_length = {length: tuple(words) for length, words in groupby(sorted(raw["words"], key=len), key=len)}
+    return _Lists(lexicon, by_length, slips | raw["meant"], raw["emoji"], raw["done"])
 
 
 def spelled() -> frozenset[str]:
@@ -136,7 +134,7 @@ def unmasked(text: str) -> list[Edit]:
 def _slipped(text: str, words: list[str]) -> Iterator[Edit]:
     """Slips of the finger in words that nobody knows, where most other words are known ones."""
     vocabulary, meant = known(), _lists().meant
-    new = {word for word in words if word not in vocabulary and word not in meant and not word.isdigit()}
+    new = {word for word in vocabulary.unknown(words) if word not in meant and not word.isdigit()}
     if not new or 2 * len(new) > len(words):
         return
     slips = {word: said for word in new if (said := vocabulary.slip(word))}
@@ -196,28 +194,35 @@ _LEETSPEAK = 3  # words in leetspeak make a text leetspeak, and its numbers word
 def _leetspeak(text: str) -> list[Edit]:
     """Every word of a text that is leetspeak throughout: there "1" is a word, and no number."""
     signed = [match for match in _SIGNS.finditer(text) if not match[0].isalpha()]
-    mixed = [match for match in signed if any("a" <= char <= "z" for char in match[0])]
-    read = [match for match in mixed if known().best(_readings(match[0]))]
-    if len(read) < _LEETSPEAK or 2 * len(read) < len(mixed):
+    mixed = [match for match in signed if match[0].islower()]  # some letter among signs, which have no case
+    meant = {word: known().best(_readings(word)) for word in {match[0] for match in signed}}
+    read = sum(bool(meant[match[0]]) for match in mixed)
+    if read < _LEETSPEAK or 2 * read < len(mixed):
         return []
-    said = ((match, known().best(_readings(match[0])) or _plainest(match[0])) for match in signed)
+    said = ((match, meant[match[0]] or _plainest(match[0])) for match in signed)
     return [(match.start(), match.end(), word) for match, word in said if word]
 
 
 def _plainest(said: str) -> str:
-    return "" if said.isdigit() else "".join(_LEET.get(char, char)[0] for char in said)
+    return "" if said.isdigit() else said.translate(_SIGNED)
 
 
-def _readings(said: str) -> Iterator[str]:
+def _readings(said: str) -> list[str]:
     """Each way to read the signs as letters; none where that would be too many."""
-    choices = [_LEET.get(char, char) for char in said]
-    if sum(len(choice) > 1 for choice in choices) <= _AMBIGUOUS:
-        yield from map("".join, product(*choices))
+    ambiguous = sum(said.count(sign) for sign in _AMBIGUOUS)
+    if not ambiguous:
+        return [said.translate(_SIGNED)]
+    if ambiguous > _MOST_AMBIGUOUS:
+        return []
+    return list(map("".join, product(*(_LEET.get(char, char) for char in said))))
 
 
-_AMBIGUOUS = 4
+_SIGNED = str.maketrans({sign: letters[0] for sign, letters in _LEET.items()})
+_AMBIGUOUS = tuple(sign for sign, letters in _LEET.items() if len(letters) > 1)
+_MOST_AMBIGUOUS = 4
 
 
+@lru_cache(maxsize=2048)
 def _spaced(said: str) -> str:
     """Spaced letters as known words; as one word where they are none, because nobody spells out a whole sentence."""
     letters = re.sub(r"[^\w]|_", "", said)
@@ -247,27 +252,28 @@ def _leet(said: str) -> str:
     """The word of the list that is meant, trying every reading of each sign; a starred letter stands for any."""
     if len(said) > 14:
         return ""
-    for reading in _readings(said):
-        if reading in _lists().lexicon or reading in _lists().meant:
-            return _lists().meant.get(reading, reading)
-    if len(said) >= _SURE and not _MEASURE.fullmatch(said) and (word := known().best(_readings(said))):
+    lists, readings = _lists(), _readings(said)
+    for reading in readings:
+        if reading in lists.lexicon or reading in lists.meant:
+            return lists.meant.get(reading, reading)
+    if len(said) >= _SURE and not _MEASURE.fullmatch(said) and (word := known().best(readings)):
         return word
-    if any(char in _WILD for char in said) and sum(char in _WILD for char in said) <= len(said) // 2:
-        shape = re.compile("".join("[a-z]" if char in _WILD else re.escape(char) for char in said))
-        return next((word for word in _lists().ordered if shape.fullmatch(word)), "")
+    if 0 < sum(map(said.count, _WILD)) <= len(said) // 2:
+        alike = [word for word in lists.by_length.get(len(said), ()) if said[0] in (word[0], *_WILD)]
+        return next((word for word in alike if all(a == b or a in _WILD for a, b in zip(said, word, strict=True))), "")
     return ""
+
+
+_MOST_STRETCHED = 6  # letters of a word that may each be meant once or twice
 
 
 @lru_cache(maxsize=2048)
 def _longer(said: str) -> str:
     if not (runs := re.split(r"(([a-z])\2{2,})", said))[1:]:
         return ""
-    pieces = [[piece] for piece in runs[::3]]
-    doubled = runs[2::3]
-    readings = [
-        pieces[0][0] + "".join(c * n + p[0] for c, n, p in zip(doubled, mask, pieces[1:], strict=False))
-        for mask in product((1, 2), repeat=min(len(doubled), 6))
-    ]
+    readings = [runs[0]]
+    for letter, piece in islice(zip(runs[2::3], runs[3::3], strict=True), _MOST_STRETCHED):
+        readings = [reading + letter * times + piece for reading in readings for times in (1, 2)]
     if word := next((one for one in readings if one in _lists().lexicon or one in _lists().meant), ""):
         return _lists().meant.get(word, word)
     return known().best(readings) or re.sub(r"([a-z])\1{2,}", r"\1", said)

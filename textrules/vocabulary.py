@@ -27,6 +27,10 @@ class Vocabulary:
     def __contains__(self, word: object) -> bool:
         return word in self._rank
 
+    def unknown(self, words: Iterable[str]) -> set[str]:
+        """Those of the words that are not known."""
+        return set(words).difference(self._rank)
+
     def best(self, readings: Iterable[str]) -> str:
         """The most frequent of the readings that are known."""
         return min((one for one in readings if one in self._rank), key=self._rank.__getitem__, default="")
@@ -40,23 +44,37 @@ class Vocabulary:
 
     def split(self, letters: str) -> str:
         """The letters as known words, as few and as frequent as they can be."""
-        costs: list[tuple[int, int, str]] = [(0, 0, "")]
+        ranks = self._rank
+        costs: list[int | None] = [0]  # of the letters up to here; None where no words end here
+        starts = [0]  # of the word that ends here
         for end in range(1, len(letters) + 1):
-            costs.append(min(self._ways(costs, letters, end), default=(_UNKNOWN, 0, "")))
-        return costs[-1][2].strip() if costs[-1][0] < _UNKNOWN else ""
-
-    def _ways(self, costs: list[tuple[int, int, str]], letters: str, end: int) -> Iterator[tuple[int, int, str]]:
-        for start in range(max(0, end - _LONGEST), end):
-            word = letters[start:end]
-            rank = self._rank.get(word, _UNKNOWN) if len(word) > 1 or word in "ai" else _UNKNOWN
-            if rank < _UNKNOWN and costs[start][0] < _UNKNOWN:
-                yield costs[start][0] + 1, costs[start][1] + rank, f"{costs[start][2]} {word}"
+            least, since = None, 0
+            for start in range(max(0, end - _LONGEST), end):
+                before, rank = costs[start], ranks.get(letters[start:end])
+                if before is None or rank is None or (end - start == 1 and letters[start] not in "ai"):
+                    continue
+                cost = before + _UNKNOWN + rank  # one word more outweighs all ranks
+                if least is None or cost < least:
+                    least, since = cost, start
+            costs.append(least)
+            starts.append(since)
+        words: list[str] = []
+        end = len(letters) if costs[-1] is not None else 0
+        while end:
+            words.append(letters[starts[end] : end])
+            end = starts[end]
+        return " ".join(reversed(words))
 
 
 @cache
 def known() -> Vocabulary:
     """The words of words.txt."""
-    return Vocabulary((files("textrules") / "words.txt").read_text(encoding="utf-8").split())
+    return Vocabulary(listed())
+
+
+def listed() -> list[str]:
+    """The words of words.txt, the most frequent first."""
+    return (files("textrules") / "words.txt").read_text(encoding="utf-8").split()
 
 
 def _without_one(word: str) -> Iterator[str]:

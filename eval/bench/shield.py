@@ -12,9 +12,11 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
+from random import Random
+from string import ascii_lowercase
 from typing import Any
 
 from rich.console import Console
@@ -29,6 +31,7 @@ from shield.assessment import Turn
 from shield.detect import Detector
 from shield.learned import LearnedStage
 from textrules.encoder import Encoder
+from textrules.vocabulary import listed
 
 SHORT, LONG, TURNS = 300, 16_000, 40  # characters, characters, turns: issue 6
 AIM_MEDIAN_US, AIM_P99_US, AIM_LEARNED_MS, AIM_LONG_MS = 50, 500, 12, 20
@@ -38,6 +41,15 @@ _HOSTILE = (
     "i want to kill my ", "aaaa bbb! k1l ", "a.b.c ", "k i l l ", "!1!1!1 ", "want to ", "ж", "💀 ", "е а ", "3 1 4 5 ",
     "soooo ", "tehn ", "no way out of this ", "(((((", "\u200b", "i'm ",
 )  # fmt: skip
+_LEETSPEAK = str.maketrans("aeiost", "431057")
+_VARIED: dict[str, Callable[[str, Random], str]] = {
+    "starred words": lambda word, lot: word[0] + "*" * lot.randint(1, 3) + word[-2:],
+    "leetspeak": lambda word, _: word.translate(_LEETSPEAK),
+    "words spelled out": lambda word, _: " ".join(word),
+    "stretched words": lambda word, lot: "".join(letter * lot.choice((1, 3, 5)) for letter in word),
+    "dotted letters": lambda _, lot: ".".join(lot.choices(ascii_lowercase, k=3)),
+    "any characters": lambda _, lot: "".join(chr(lot.randrange(32, 0xD000)) for _ in range(8)),
+}
 _FRESH = """
 import re, sys, time
 began = time.perf_counter()
@@ -101,11 +113,23 @@ def _learned(stage: LearnedStage, cases: Sequence[ShieldCase]) -> dict[str, Any]
 
 
 def _hostile(patterns: Detector, both: Detector) -> dict[str, Any]:
-    """Milliseconds for each piece repeated to LONG characters; for the worst, also with the learned stage."""
-    texts = {piece: [Turn("user", (piece * LONG)[:LONG])] for piece in _HOSTILE}
-    alone = {repr(piece): round(1000 * _best(lambda t=turns: patterns.assess(t)), 2) for piece, turns in texts.items()}  # type: ignore[misc] # as above
-    worst = max(texts, key=lambda piece: alone[repr(piece)])
-    return {"patterns": alone, "with_learned": round(1000 * _best(lambda: both.assess(texts[worst])), 2)}
+    """Milliseconds for LONG characters: of a piece repeated, and of words in disguise, each time others; for the worst,
+    also with the learned stage."""
+    texts = {repr(piece): [(piece * LONG)[:LONG]] * _ROUNDS for piece in _HOSTILE}
+    texts |= {name: [_disguised(how, number) for number in range(_ROUNDS)] for name, how in _VARIED.items()}
+    alone = {name: round(1000 * _fastest(patterns, each), 2) for name, each in texts.items()}
+    worst = max(alone, key=alone.__getitem__)
+    return {"patterns": alone, "with_learned": round(1000 * _fastest(both, texts[worst]), 2)}
+
+
+def _disguised(how: Callable[[str, Random], str], seed: int) -> str:
+    lot = Random(seed)  # noqa: S311 # the same texts each time, no secret
+    words = lot.choices(listed()[:4000], k=LONG // 2)
+    return " ".join(how(word, lot) for word in words)[:LONG]
+
+
+def _fastest(detector: Detector, texts: Iterable[str]) -> float:
+    return min(_timed(lambda text=text: detector.assess([Turn("user", text)])) for text in texts)  # type: ignore[misc] # as above
 
 
 def _conversation(patterns: Detector, forgetful: Detector) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _CATEGORY = {
     "abandonment_refusal": "abandonment",
     "unrelated_content": "unrelated",
 }
-_MARKED = ("filter_w4", "filter_w7", "filter_w8", "filter_w9", "filter_wa", "filter_wb", "filter_wc")
+_MARKED = ("filter_w4", "filter_w7", "filter_w8", "filter_w9", "filter_wa", "filter_wb", "filter_wc", "filter_wd")
 _PROOFS = "filter_w7_proofs"
 """The rules' own examples and near misses: rules know them all, so nothing is measured by them."""
 _NOT_LEARNED = frozenset(["gibberish", "prompt_leakage", "invented_contact"])  # rules see these better

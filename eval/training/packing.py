@@ -13,6 +13,7 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from tokenizers import Tokenizer
 
+from eval.training.narrowing import narrowed
 from eval.training.network import Network
 from textrules.encoder import digest
 
@@ -62,7 +63,7 @@ def _halves(network: Network, spare: Path, lower: int) -> tuple[onnx.ModelProto,
         op_types_to_quantize=["MatMul", "Gemm", "Gather"],
     )
     border = f"/layers.{lower - 1}/second/LayerNormalization_output_0"
-    whole = onnx.load(spare / "int8.onnx")
+    whole = narrowed(onnx.load(spare / "int8.onnx"))
     for node in whole.graph.node:
         node.input[:] = ["state" if name == border else name for name in node.input]
         node.output[:] = ["state" if name == border else name for name in node.output]

@@ -40,9 +40,9 @@ BESIDE = 3_000  # older lines that are learned again beside the newest ones, whe
 NEW_COUNT = 2  # how many times each of the newest lines is learned in an epoch
 TALKS = 1_500  # talks put together from single messages, learned with the develop parts
 POURED = 1_500  # long messages put together from short ones, learned with them
-FALSE_ALARMS = 0.028
+FALSE_ALARMS = 0.018
 """The share of the tune part's ordinary messages that may be raised from none to low."""
-MISSED = 0.008
+MISSED = 0.014
 """The share of crisis messages that may be thought surely ordinary, so that an unsure rule is not believed."""
 PLAINLY = 0.25
 """Below this part of that probability a message is so plainly ordinary that only danger in plain words is believed."""
