@@ -73,10 +73,14 @@ def read(text: str, matcher: Matcher, *, story: bool = False) -> Reading:
     hits = list(_hits(text, matcher))
     if not hits:
         return Reading()
-    contexts = [hit for hit in hits if hit.category.startswith("context.")]
+    contexts: list[Found] = []
+    claims: list[Found] = []
+    for hit in hits:
+        if hit.category.startswith("context."):
+            contexts.append(hit)
+        elif hit.rule.level is not None or hit.category.startswith("cue."):
+            claims.append(hit)
     third = story or any("third" in hit.rule.tags for hit in contexts)
-    claims = [hit for hit in hits if hit.rule.level is not None or hit.category.startswith("cue.")]
-    claims = [hit for hit in claims if not hit.category.startswith("context.")]
     kept = tuple(_heard(claims, contexts, text, third=third)) if contexts or third else tuple(claims)
     return Reading(
         findings=tuple(hit for hit in kept if not hit.category.startswith("cue.") and hit.level != "none"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from textrules.commonness import Commonness
 from textrules.database import Database
-from textrules.matcher import Clauses, Matcher
+from textrules.matcher import Clauses, Matcher, Prefilter
 from textrules.required import required, squeezed
 from textrules.rules import SPACE, Rule, RuleError, needed, parse, scanned
 from textrules.wanted import wanted
@@ -36,6 +36,20 @@ def test_positions_count_characters_not_bytes() -> None:
 def test_a_pattern_that_cannot_be_compiled_is_named() -> None:
     with pytest.raises(RuleError, match=r"rule a\.b"):
         Matcher([rule(r"\d(?=\d)[x")])
+
+
+def test_a_pattern_of_marks_that_cannot_be_scanned_for_is_named() -> None:
+    huge = rf"\b(?:xbos{SPACE}(?:[a-z]{{1,20}}[^a]{{1,20}}){{1,2}}.{{0,200}}[ab]\w{{300}})(?:\b|$)"
+    with pytest.raises(RuleError, match=r"rule a\.b"):
+        Matcher([rule("fine"), rule(huge)], marks=["xbos"])
+
+
+def test_a_pattern_is_a_candidate_only_where_a_literal_of_each_set_occurs() -> None:
+    sure, calm = frozenset({" noose ", " rope "}), frozenset({" calm "})
+    words = Prefilter([(sure, calm), (calm,), (calm, sure), ()])
+    assert words.candidates(b" a rope ") == []
+    assert words.candidates(b" calm ") == [1]
+    assert words.candidates(b" calm rope ") == words.candidates(b" noose calm ") == [0, 1, 2]
 
 
 def test_the_clause_around_a_match_ends_at_its_stops() -> None:
@@ -98,6 +112,11 @@ def test_the_scan_for_whole_patterns_loses_nothing(words: list[str]) -> None:
         (r"\$5", "$5"),
         (r"^yes", "yes"),
         (r"(?:^[\s]*)no", " no"),
+        (r"(?:^[\s]*)no(?:\W*$|[.])", "no!"),
+        (r"(?:^?so)$?", "so"),
+        (r"[]$]5", "$5"),
+        (r"[[:alpha:]$]5", "$5"),
+        (r"(?:a$?|b)c", "ac"),
     ],
 )
 def test_what_hyperscan_is_given_matches_wherever_the_pattern_does(pattern: str, text: str) -> None:
@@ -115,6 +134,8 @@ def test_common_words_are_likelier_than_rare_ones_and_marks_are_everywhere() -> 
     assert chance("he") > chance("the") > chance(" the ")
     assert chance(" in the ") < chance(" the ")
     assert chance(" xbos the ") == pytest.approx(chance(" the "))
+    assert chance("xbos no") == chance(" no")
+    assert chance(" xbos th") == chance(" th") > chance(" th ")
     assert chance(" xbos ") == chance(" ") == 1
     assert chance("죽고") < chance("й")
 

@@ -6,6 +6,7 @@ measured on 5,162 messages of the judged parts it puts patterns in almost the or
 """
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Set
 from functools import cache
@@ -20,6 +21,7 @@ _COMPANY = 3  # how much likelier a word is behind one that it is written with t
 _LONGEST = 5  # characters, blanks at a word's edges among them, of which the shares are counted
 _OTHER_LETTERS = {1: 0.1, 2: 0.01}  # the chance of so many characters that are not ASCII; longer ones are rare
 _RARELY = 0.002
+_BLANKS = re.compile(" +")
 
 
 class Commonness:
@@ -33,8 +35,8 @@ class Commonness:
 
     def of(self, literal: str) -> float:
         """The chance that a message holds the string."""
-        words = [word for word in literal.split() if word not in self._marks]
-        return _chance(literal) if len(words) == len(literal.split()) else _chance(f" {' '.join(words)} ")
+        unmarked = " ".join("" if word in self._marks else word for word in literal.split(" "))
+        return _chance(_BLANKS.sub(" ", unmarked))
 
     def expected(self, literals: Set[str]) -> float:
         """How many of the strings a message is likely to hold."""

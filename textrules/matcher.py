@@ -1,7 +1,8 @@
 """Finds which rules match a text, in time linear in its length.
 
-Hyperscan scans all patterns at once and names those that occur; RE2 then locates only these. Both run in linear time on
-any input, so hostile text cannot stall a check. Neither knows look-around: context is expressed as `unless`.
+Hyperscan looks for the literals of all patterns at once, and for those without telling literals as a whole; RE2 then
+locates the few that may occur. Both run in linear time on any input, so hostile text cannot stall a check. Neither
+knows look-around: context is expressed as `unless`.
 """
 
 import bisect
@@ -15,7 +16,7 @@ import re2
 from textrules.database import Database
 from textrules.regexp import Regexp
 from textrules.required import squeezed
-from textrules.rules import SPACE, Rule, RuleError, needed, scanned
+from textrules.rules import SPACE, Rule, RuleError, scanned
 from textrules.wanted import wanted
 
 _CLAUSE_END = re.compile(r"[.!?;\n。！？।…؟۔]+|(?:,| -)? (?:but|pero|mais|aber)\b|, mas\b")
@@ -105,16 +106,16 @@ class Matcher:
 
     def _blamed(self) -> RuleError | None:
         """The rule whose pattern cannot be compiled, found one by one once the whole set has failed."""
-        for pattern, index in self._patterns:
+        whole = set(self._rest)
+        for number, (pattern, index) in enumerate(self._patterns):
+            given = scanned(pattern)
             try:
                 regexp(pattern)
-                Database([] if needed(pattern) else [scanned(pattern)], cached=False)
+                Database([given] if number in whole else [], cached=False)
             except re2.error as error:
                 return RuleError(f"rule {self.rules[index].id}: the pattern {pattern!r} is not valid: {error}")
             except RuleError as error:
-                why = (
-                    f"{error}; it has no rare word that could be looked for instead, so give it one or make it shorter"
-                )
+                why = f"{error} Hyperscan was given {given!r}, for lack of a rare word to look for instead"
                 return RuleError(f"rule {self.rules[index].id}: the pattern {pattern!r} is not valid: {why}")
         return None
 

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import groupby, islice, product
+from itertools import groupby, product
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -272,8 +272,9 @@ def _longer(said: str) -> str:
     if not (runs := re.split(r"(([a-z])\2{2,})", said))[1:]:
         return ""
     readings = [runs[0]]
-    for letter, piece in islice(zip(runs[2::3], runs[3::3], strict=True), _MOST_STRETCHED):
-        readings = [reading + letter * times + piece for reading in readings for times in (1, 2)]
+    for number, (letter, piece) in enumerate(zip(runs[2::3], runs[3::3], strict=True)):
+        times = (1, 2) if number < _MOST_STRETCHED else (1,)
+        readings = [reading + letter * often + piece for reading in readings for often in times]
     if word := next((one for one in readings if one in _lists().lexicon or one in _lists().meant), ""):
         return _lists().meant.get(word, word)
     return known().best(readings) or re.sub(r"([a-z])\1{2,}", r"\1", said)

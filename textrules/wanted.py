@@ -12,7 +12,7 @@ from textrules.rules import needed
 
 Needs = tuple[frozenset[str], ...]
 # What the answer depends on besides the patterns: when any of these changes, nothing kept before is used again.
-_SOURCES = ("required.py", "rules.py", "commonness.py", "words.txt")
+_SOURCES = ("required.py", "rules.py", "commonness.py", "vocabulary.py", "words.txt", "wanted.py")
 
 
 def wanted(

@@ -15,7 +15,8 @@ WIDE, NARROW = 127, 64  # the largest weight of int8, and the largest with which
 def narrowed(model: onnx.ModelProto) -> onnx.ModelProto:
     """The dynamically quantised model, changed: the weights of its int8 products in -64…64, their scales to match.
 
-    Weights that are as narrow already stay as they are, so that packing what was packed before changes nothing.
+    Weights that are as narrow already stay as they are. Rounded twice, to ±127 and then to ±64, a narrow weight that is
+    packed again is the same whole number.
     """
     held = {part.name: part for part in model.graph.initializer}
     for node in model.graph.node:
