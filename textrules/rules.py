@@ -112,7 +112,7 @@ def scanned(pattern: str) -> str:
 
     Shorter blanks, and no beginning or end of a text inside, which Hyperscan refuses: it compiles this faster. RE2 has
     the last word. One difference is left: where RE2 reads a pattern byte by byte, one that wants two or more of *any*
-    character finds them in an "é", and Hyperscan does not. `tests/test_rules.py` holds that no shipped rule minds.
+    character finds them in an "é", and Hyperscan does not. `tests/test_scanned.py` holds that no shipped rule minds.
     """
     if _BEGINS.match(pattern):
         return pattern.replace(SPACE, _LOOSE_SPACE)
