@@ -7,7 +7,6 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -27,16 +26,6 @@ HOSTILE = "\r\n2026-01-01 00:00:00,000 ERROR crisis forged\n\x1b[31m\u2028\u202e
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (DEBUG|INFO|WARNING|ERROR) [\w.]+( \[[0-9a-f]{16}\])? \S.*")
 
 
-@pytest.fixture
-def root() -> Iterator[None]:
-    """The root logger as it was, after the test."""
-    logger = logging.getLogger()
-    handlers, level, raising = logger.handlers[:], logger.level, logging.raiseExceptions
-    yield
-    logger.handlers[:], logging.raiseExceptions = handlers, raising
-    logger.setLevel(level)
-
-
 def written(form: Any, *records: tuple[Any, ...], **more: Any) -> list[str]:
     stream = io.StringIO()
     with closing(configure(level="debug", form=form, stream=stream)):
@@ -45,7 +34,6 @@ def written(form: Any, *records: tuple[Any, ...], **more: Any) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-@pytest.mark.usefixtures("root")
 def test_no_text_can_write_a_line_of_its_own():
     (line,) = written("text", ("said %s", HOSTILE))
     assert LINE.fullmatch(line)
@@ -62,7 +50,6 @@ def test_a_line_has_no_ends_in_it(text: str):
     assert len(one_line(text).splitlines()) <= 1
 
 
-@pytest.mark.usefixtures("root")
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_an_exception_is_its_type_and_place_and_never_its_message(form: str):
     try:
@@ -74,7 +61,6 @@ def test_an_exception_is_its_type_and_place_and_never_its_message(form: str):
     assert "Traceback" not in line
 
 
-@pytest.mark.usefixtures("root")
 def test_a_line_names_its_request_and_its_fields():
     token = request_id.set("0123456789abcdef")
     try:
@@ -86,7 +72,6 @@ def test_a_line_names_its_request_and_its_fields():
     assert (entry["request"], entry["status"], entry["message"]) == ("0123456789abcdef", 200, "done")
 
 
-@pytest.mark.usefixtures("root")
 def test_a_record_that_cannot_be_worded_ends_nothing():
     (line,) = written("text", ("%d turns", "many"))
     assert "could not be worded" in line
