@@ -42,7 +42,7 @@ TALKS = 1_500  # talks put together from single messages, learned with the devel
 POURED = 1_500  # long messages put together from short ones, learned with them
 FALSE_ALARMS = 0.018
 """The share of the tune part's ordinary messages that may be raised from none to low."""
-MISSED = 0.014
+MISSED = 0.009
 """The share of crisis messages that may be thought surely ordinary, so that an unsure rule is not believed."""
 PLAINLY = 0.25
 """Below this part of that probability a message is so plainly ordinary that only danger in plain words is believed."""
