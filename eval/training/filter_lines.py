@@ -25,11 +25,12 @@ _CATEGORY = {
     "role_play_complicity": "roleplay",
     "abandonment_refusal": "abandonment",
     "unrelated_content": "unrelated",
+    "prompt_leakage": "unrelated",
 }
-_MARKED = ("filter_w4", "filter_w7", "filter_w8", "filter_w9", "filter_wa", "filter_wb", "filter_wc", "filter_wd")
+_MARKED = tuple(f"filter_w{one}" for one in "4789abcdef")
 _PROOFS = "filter_w7_proofs"
 """The rules' own examples and near misses: rules know them all, so nothing is measured by them."""
-_NOT_LEARNED = frozenset(["gibberish", "prompt_leakage", "invented_contact"])  # rules see these better
+_NOT_LEARNED = frozenset(["gibberish", "invented_contact"])  # rules see these better
 
 
 @dataclass(frozen=True, slots=True)
