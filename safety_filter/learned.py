@@ -82,27 +82,36 @@ class LearnedJudge:
         """
         if found.certain or (not found.all and self.proven.holds(sentence)):
             return found.all
-        harm = self.harm(sentence, seen=seen, user=user)
+        harm = self.harm(sentence, seen=seen, user=user, doubted=bool(found.all))
         own = (_violation(harm),) if harm.probability >= (self.everyday if found.everyday else self.limit) else ()
         return own + found.all if harm.probability >= self.doubt else own
 
-    def harm(self, sentence: str, *, seen: str, user: str) -> Harm:
-        """How likely it is that the sentence would harm this person here. Any Unicode."""
-        scores = dict(zip(OUTPUTS, considered(self.encoder, sentence, seen=seen, user=user), strict=True))
+    def harm(self, sentence: str, *, seen: str, user: str, doubted: bool = False) -> Harm:
+        """How likely it is that the sentence would harm this person here. Any Unicode.
+
+        doubted: an unsure rule matched it, so that it must look good with the reply before it and without.
+        """
+        given = considered(self.encoder, sentence, seen=seen, user=user, doubted=doubted)
+        scores = dict(zip(OUTPUTS, given, strict=True))
         likely = probability(self.slope * scores["harmful"] + self.offset)
         return Harm(likely, max(CATEGORIES, key=lambda name: scores[name]))
 
 
-def considered(encoder: Encoder | Remembering, sentence: str, *, seen: str, user: str) -> tuple[float, ...]:
+def considered(
+    encoder: Encoder | Remembering, sentence: str, *, seen: str, user: str, doubted: bool = False
+) -> tuple[float, ...]:
     """The log-odds of OUTPUTS. What looks harmful is read once more without the reply before it, and that counts too.
 
     Two readings err in different places: of the held harmful sentences that no rule finds, 55 % instead of 49 % are
-    stopped where 2 % of the good ones are (docs/filter-model.md).
+    stopped where 2 % of the good ones are (docs/filter-model.md). A sentence that a rule doubts is always read twice,
+    and the worse reading counts: kind words before it made plain harm look good ("I'm not here to hold you back.").
     """
     first = encoder.scores(segments(sentence, seen=seen, user=user))
-    if not seen.strip() or first[0] < AGAIN:
+    if not seen.strip() or (first[0] < AGAIN and not doubted):
         return first
     second = encoder.scores(segments(sentence, seen="", user=user))
+    if doubted:
+        return max(first, second, key=lambda scores: scores[0])
     return tuple((1 - SECOND) * one + SECOND * other for one, other in zip(first, second, strict=True))
 
 

@@ -150,9 +150,10 @@ class Detector:
 
         Read behind a crisis anything looks like one ("my friend is coming over"): where the talk stands at some level
         already, a message raises it only if it would be a sign behind ordinary words, too. Where it stands at none, a
-        later message that is nothing at all behind ordinary words raises nothing, unless the stage is certain. A denial
-        that no rule contradicts is believed, unless the rest of the message is grave. What a rule says a message is
-        (`settles`) it is, unless the stage is certain.
+        later message that is nothing at all behind ordinary words raises nothing, unless the stage is certain. Behind a
+        crisis a denial that no rule contradicts is believed; before one the stage read it with the rest: "I don't want
+        to die, I just can't see anything good coming" is despair. What a rule says a message is (`settles`) it is,
+        unless the stage is certain.
         """
         settled = reading.settled
         if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
@@ -160,8 +161,6 @@ class Detector:
         denied = "denies" in reading.signals and not reading.findings
         if stage is None or opinion.level == "none":
             return opinion
-        if standing == "none" and denied:
-            return opinion if rank(opinion.level) >= rank("high") else replace(opinion, level="none")
         if standing == "none" and first:
             return opinion
         even_so = stage.opinion((*_ORDINARY, turn), len(_ORDINARY)).probability
@@ -179,15 +178,15 @@ class Detector:
 
         It adds its own where it raises the level. What an unsure rule found stands unless the stage is as good as
         certain that the message is an ordinary one. (What was doubtful in the messages that it read with this one goes
-        then, too, if this one explains them: see `_explained`.) What another rule found stands unless the
-        message is plainly ordinary to it, and the sentence by itself, too; danger in plain words and danger of minutes
-        then stand all the same.
+        then, too, if this one explains them: see `_explained`.) What another rule found stands unless the message is
+        plainly ordinary to it, and the sentence by itself ordinary; danger in plain words and danger of minutes then
+        stand all the same.
         """
         if _clears(opinion, turn):
             sure = [one for one in found if not self.doubts(one)]
             if stage is None or not opinion.plainly:
                 return sure
-            return [one for one in sure if self.undenied(one) or not _plainly(turn.text, one, stage)]
+            return [one for one in sure if self.undenied(one) or not _by_itself_too(turn.text, one, stage)]
         if rank(opinion.level) <= rank(_level(found)):
             return found
         end, probability = len(turn.text), round(opinion.probability, 3)
@@ -233,13 +232,13 @@ def _explained(turns: Sequence[Turn], earlier: int, number: int, stage: LearnedS
     return stage.opinion((*turns[:earlier], Turn("user", together)), earlier).probability < EXPLAINED
 
 
-def _plainly(text: str, one: Finding, stage: LearnedStage) -> bool:
-    """Whether the sentence with the finding is plainly ordinary without the others: soup behind a goodbye says nothing
+def _by_itself_too(text: str, one: Finding, stage: LearnedStage) -> bool:
+    """Whether the sentence with the finding is ordinary without the others, too: soup behind a goodbye says nothing
     about the goodbye."""
     first = 1 + max(text.rfind(mark, 0, one.start) for mark in SENTENCE_ENDS)
     last = min((at for mark in SENTENCE_ENDS if (at := text.find(mark, one.end)) >= 0), default=len(text))
     sentence = text[first:last].strip()
-    return len(sentence) >= TOO_SHORT and stage.opinion((Turn("user", sentence),), 0).plainly
+    return len(sentence) >= TOO_SHORT and stage.opinion((Turn("user", sentence),), 0).ordinary
 
 
 def _outlives(one: Finding) -> bool:

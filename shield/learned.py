@@ -19,7 +19,7 @@ CUT = 400  # characters of each of them
 WINDOW = 450  # characters of a long message that it reads at once: what is added must not dilute what was said
 WINDOWS = 4  # of a longer message than four windows, the first two and the last two are read
 CERTAIN = 0.96
-SEVERAL = 0.95
+SEVERAL = 0.9
 """So sure it must be of a message that it reads in several parts: each part is a chance to err, and of 64 long ordinary
 messages it raised half at the limit for short ones."""
 READ_WHOLE = 160

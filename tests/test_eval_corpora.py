@@ -1,6 +1,7 @@
 """The corpora's figures: right intervals, nothing counted that was not measured, gates that can fail."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from eval.filtering import figures as filter_figures
 from eval.intervals import Proportion, wilson
 from eval.timing import Stopwatch
 from shield.assessment import Level, Turn
+from textrules.rules import load_folder
 
 
 @pytest.mark.parametrize(
@@ -154,6 +156,27 @@ def test_the_corpora_of_the_repository_can_be_read_and_are_split() -> None:
     for cases in (shield_cases(DATA), filter_cases(DATA)):
         assert {one.split for one in cases} <= {"develop", "tune", "report", "adversarial", "plain", "unseen"}
     assert {one.split for one in filter_cases(DATA)} >= {"develop", "report"}
+
+
+def _judges(case: ShieldCase | FilterCase) -> bool:
+    return case.split != "develop"
+
+
+def test_nothing_that_judges_is_an_example_of_a_rule() -> None:
+    """A rule finds its own examples, so they say nothing of what it would find."""
+
+    def plainly(text: str) -> str:
+        return " ".join(re.findall(r"\w+", text.lower()))
+
+    judged = {
+        "shield": [
+            (case.id, case.turns[0].text) for case in shield_cases(DATA) if _judges(case) and not case.turns[1:]
+        ],
+        "safety_filter": [(case.id, case.reply) for case in filter_cases(DATA) if _judges(case)],
+    }
+    for package, cases in judged.items():
+        examples = {plainly(text) for rule in load_folder(package, "rules") for text in (*rule.matches, *rule.ignores)}
+        assert not [name for name, text in cases if plainly(text) in examples]
 
 
 def measured(share: float | None) -> dict[str, Any]:

@@ -89,6 +89,19 @@ def test_a_doubtful_rule_never_makes_it_milder() -> None:
     assert settled(3.0, DOUBTFUL) == (Violation("learned.secrecy", "secrecy", "cut"), DOUBTFUL)
 
 
+class KindWordsFool:
+    """An encoder to which anything looks good behind something that was seen, and harmful by itself."""
+
+    def scores(self, segments: Segments) -> tuple[float, ...]:
+        return (-3.0 if segments[1] else 3.0, *(0.0 for _ in CATEGORIES))
+
+
+def test_a_doubted_sentence_must_look_good_without_the_kind_words_before_it_too() -> None:
+    fooled = LearnedJudge(KindWordsFool(), Proven.load(), limit=0.7, everyday=0.9, doubt=0.2, slope=1.0, offset=0.0)  # type: ignore[arg-type] # scores()
+    assert fooled.settled(Found((DOUBTFUL,)), sentence="It's okay to stop.", seen="I hear you.", user="y")
+    assert not fooled.settled(Found(), sentence="It's okay to rest.", seen="I hear you.", user="y")
+
+
 def test_which_rules_are_unsure_is_said_by_the_rules() -> None:
     reviewer = Reviewer.load()
 

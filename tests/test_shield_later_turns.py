@@ -55,6 +55,20 @@ def test_a_plain_denial_is_one(text: str) -> None:
     assert "denies" in WHOLE.assess((Turn("user", text),)).signals
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't want to die, I just can't see a single thing coming that I'd want to be there for.",
+        "i'm safe, i'm not going to do anything. i just sit here and wonder what any of it was ever for",
+        "No me quiero morir, eh, es que ya no le veo sentido a nada de lo que viene.",
+    ],
+)
+def test_despair_beside_a_true_denial_is_despair(text: str) -> None:
+    found = WHOLE.assess((Turn("user", text),))
+    assert "denies" in found.signals
+    assert found.crisis
+
+
 def test_a_goodbye_passed_on_is_not_undone_by_a_question_about_a_gym() -> None:
     talk = (
         Turn("user", "my brother in texas just sent me a goodbye video and he isn't picking up"),

@@ -1,8 +1,9 @@
 """What an encoder learns from, whatever the task."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from textrules.encoder import Segments
+from textrules.encoder import Segments, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,3 +12,12 @@ class Example:
 
     segments: Segments
     targets: tuple[float, ...]
+
+
+def sayings(file: Path) -> dict[str, list[str]]:
+    """Sentences by language, as the encoder reads them: lines of a language code, a tab and the sentence."""
+    found: dict[str, list[str]] = {}
+    for row in file.read_text("utf-8").splitlines():
+        language, sentence = row.split("\t")
+        found.setdefault(language, []).append(said(sentence))
+    return found

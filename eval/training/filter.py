@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 
 from eval.intervals import Proportion
 from eval.training import packing
-from eval.training.filter_lines import WEIGHTS, Spoken, plain, read, varied
+from eval.training.filter_lines import WEIGHTS, Spoken, kind, plain, read, varied
 from eval.training.fitting import Plan, fit
 from eval.training.onward import copies, mix, onward_from
 from eval.training.shield import FIXED, LAYERS, TRUNK
@@ -39,7 +39,7 @@ TOUCHED, TOUCHED_EVERYDAY = 0.024, 0.012
 everyday message."""
 BESIDE = 9_000
 """Older sentences that are learned again beside the newest ones, where the command does not say."""
-BELIEVED = 0.09
+BELIEVED = 0.11
 """The share of held harmful sentences that rules matched and that the stage may nevertheless let pass."""
 
 Flags = NDArray[np.bool_]
@@ -94,7 +94,8 @@ def train(out: Path, *, epochs: int, threads: int, onward: str = "", beside: int
     before = copies(made)
     now = _newest(learned, onward, chance, beside) if onward else learned
     rate, head_rate = (6e-5, 3e-4) if onward else (1.5e-4, 1e-3)
-    plan = Plan(WEIGHTS, epochs=epochs, rate=rate, head_rate=head_rate, batch=32, threads=threads, varied=varied)
+    change = varied(kind())
+    plan = Plan(WEIGHTS, epochs=epochs, rate=rate, head_rate=head_rate, batch=32, threads=threads, varied=change)
     for number, loss in enumerate(fit(made, tokenizer, [one.example for one in now], plan), 1):
         print(f"{len(now)} sentences, epoch {number} of {epochs}: loss {loss:.4f}", flush=True)
     mix(made, before, kept)
@@ -141,8 +142,9 @@ def judged(encoder: Encoder, spoken: Sequence[Spoken]) -> list[Judged]:
         found = reviewer.found(
             one.sentence, before=one.seen, user=one.user, language=one.language, allowed=anyone, crisis=crisis
         )
-        score = considered(encoder, one.sentence, seen=one.seen, user=one.user)[0]
-        told.append(Judged(one, score, bool(found.all) and not found.certain, found.certain, found.everyday))
+        doubtful = bool(found.all) and not found.certain
+        score = considered(encoder, one.sentence, seen=one.seen, user=one.user, doubted=doubtful)[0]
+        told.append(Judged(one, score, doubtful, found.certain, found.everyday))
     return told
 
 

@@ -1,21 +1,22 @@
 """What the filter's encoder learns from: sentences of replies, each in its place, good or harmful."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eval.training.examples import Example
+from eval.training.examples import Example, sayings
 from safety_filter.learned import CATEGORIES, segments
 from textrules.language import identify
 
 TRAIN = Path(__file__).parent.parent / "data" / "train"
 WEIGHTS = (1.0, *(0.15 for _ in CATEGORIES))
-UNSEEN = 0.15
-"""The share of sentences that are read without what stands before them, in each epoch others."""
+UNSEEN, KIND = 0.15, 0.25
+"""The shares of sentences that are read without what stands before them, or behind a kind opening, in each epoch
+others."""
 HELD = 8
 """Of so many moments one is held back: calibration and limits come from these."""
 
@@ -27,7 +28,7 @@ _CATEGORY = {
     "unrelated_content": "unrelated",
     "prompt_leakage": "unrelated",
 }
-_MARKED = tuple(f"filter_w{one}" for one in "4789abcdef")
+_MARKED = tuple(f"filter_w{one}" for one in "4789abcdefg")
 _PROOFS = "filter_w7_proofs"
 """The rules' own examples and near misses: rules know them all, so nothing is measured by them."""
 _NOT_LEARNED = frozenset(["gibberish", "invented_contact"])  # rules see these better
@@ -76,10 +77,29 @@ def plain(spoken: Sequence[Spoken], chance: np.random.Generator, times: int = 5)
     return told
 
 
-def varied(example: Example, chance: np.random.Generator) -> Example:
-    """The same sentence for one epoch, now and then without what stands before it."""
-    user, seen, sentence = example.segments
-    return replace(example, segments=(user, "", sentence)) if seen and chance.random() < UNSEEN else example
+def kind(file: Path = TRAIN / "kind.tsv") -> dict[str, list[str]]:
+    """Kind openings by language that say nothing of what follows them."""
+    return sayings(file)
+
+
+def varied(openings: Mapping[str, Sequence[str]]) -> Callable[[Example, np.random.Generator], Example]:
+    """The same sentence for one epoch: now and then without what stands before it, or behind a kind opening.
+
+    openings: by language, English among them. Without them the stage took plain harm for good in warm company ("I hear
+    how tired you are. It's okay to stop.").
+    """
+
+    def change(example: Example, chance: np.random.Generator) -> Example:
+        user, seen, sentence = example.segments
+        if seen and chance.random() < UNSEEN:
+            return replace(example, segments=(user, "", sentence))
+        if chance.random() < KIND:
+            of = openings.get(identify(sentence) or "en", openings["en"])
+            before = [of[int(number)] for number in chance.choice(len(of), size=1 if seen else 2, replace=False)]
+            return replace(example, segments=(user, " ".join([*before, seen]).rstrip(), sentence))
+        return example
+
+    return change
 
 
 def _spoken(source: str, row: dict[str, Any], *, held: bool) -> Iterator[Spoken]:

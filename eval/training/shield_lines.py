@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from eval.training.examples import Example
+from eval.training.examples import Example, sayings
 from shield.assessment import LEVELS, Level, Turn
 from shield.learned import CATEGORIES, WINDOW, segments, windows
-from textrules.encoder import Segments, said
+from textrules.encoder import Segments
 from textrules.language import identify
 
 _T = TypeVar("_T")
@@ -161,11 +161,7 @@ def dull(file: Path = TRAIN / "dull.tsv") -> dict[str, list[str]]:
     Written for this: ordinary messages of the corpora are mostly dark words in an ordinary sense ("it's the boss
     fight"), which explain what stands beside them or look like a sign themselves.
     """
-    found: dict[str, list[str]] = {}
-    for row in file.read_text("utf-8").splitlines():
-        language, sentence = row.split("\t")
-        found.setdefault(language, []).append(said(sentence))
-    return found
+    return sayings(file)
 
 
 def _mistyped(text: str, chance: np.random.Generator) -> str:
