@@ -150,20 +150,21 @@ class Detector:
 
         Read behind a crisis anything looks like one ("my friend is coming over"): where the talk stands at some level
         already, a message raises it only if it would be a sign behind ordinary words, too. Where it stands at none, a
-        later message that is nothing at all behind ordinary words raises nothing, unless the stage is certain. Behind a
-        crisis a denial that no rule contradicts is believed; before one the stage read it with the rest: "I don't want
-        to die, I just can't see anything good coming" is despair. What a rule says a message is (`settles`) it is,
-        unless the stage is certain.
+        later message that is nothing at all behind ordinary words raises nothing, unless the stage is certain; one with
+        a denial that no rule contradicts ("no, I would never do that") only if it is grave, or would be a sign there.
+        In a first message the stage reads the denial with the rest: "I don't want to die, I just can't see anything
+        good coming" is despair. What a rule says a message is (`settles`) it is, unless the stage is certain.
         """
         settled = reading.settled
         if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
             return replace(opinion, level=min(opinion.level, settled, key=rank), ordinary=False, plainly=False)
+        if stage is None or opinion.level == "none" or (standing == "none" and first):
+            return opinion
         denied = "denies" in reading.signals and not reading.findings
-        if stage is None or opinion.level == "none":
-            return opinion
-        if standing == "none" and first:
-            return opinion
         even_so = stage.opinion((*_ORDINARY, turn), len(_ORDINARY)).probability
+        if standing == "none" and denied:
+            sign = even_so >= EVEN_SO or rank(opinion.level) >= rank("high")
+            return opinion if sign else replace(opinion, level="none")
         if standing == "none":
             sign = even_so >= NOTHING or opinion.probability >= OUTLIVES
             return opinion if sign else replace(opinion, level="none")

@@ -36,6 +36,7 @@ def _rows() -> Iterator[_Answer]:
     yield row("affirms", "hurt", "none", "moderate", "self_harm")
     yield row("denies", "safe", "none", "moderate", "indirect_ideation")
     yield row("denies", "safe", "moderate", "high", "indirect_ideation")
+    yield row("half_no", "safe", "moderate", "high", "indirect_ideation")
     yield row("unsure", "safe suicide", "none", "low", "indirect_ideation")
     yield row("unsure", "tonight", "none", "moderate", "direct_ideation")
     yield row("now", "danger", "low", "imminent", "direct_ideation")
@@ -69,7 +70,7 @@ def answered(turns: Sequence[Turn], readings: Sequence[Reading], number: int, *,
             yield Finding(rule, row.category, row.level, number, 0, len(turns[number].text))
 
 
-_WORDS = {"affirms": "yes", "denies": "no"}
+_WORDS = {"affirms": "yes", "denies": "no", "half_no": "half-no"}
 
 
 def _asked(row: _Answer, asks: Sequence[str]) -> str | None:

@@ -69,6 +69,32 @@ def test_despair_beside_a_true_denial_is_despair(text: str) -> None:
     assert found.crisis
 
 
+@pytest.mark.parametrize(
+    "first", ["how do I descale a kettle?", "my boss shouted at me all day, I'm so done with this week"]
+)
+@pytest.mark.parametrize("asked", [ASKED, "I'm sorry. Are you having thoughts of hurting yourself?"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm fine honestly", "i would never do that", "no I'm not suicidal lol", "no thank you, I'm ok", "yes I'm safe",
+        "I'm not going to hurt myself, I just want a new job", "No, nothing like that. Just fed up.",
+        "nope, just tired",
+    ],
+)  # fmt: skip
+def test_a_denial_in_an_ordinary_talk_is_no_answer_that_one_is_not_safe(first: str, asked: str, text: str) -> None:
+    assert not WHOLE.assess((Turn("user", first), Turn("assistant", asked), Turn("user", text))).crisis
+
+
+def test_a_bare_no_to_the_safety_question_is_one_and_a_softened_no_behind_a_crisis() -> None:
+    for first, text in (
+        ("how do I descale a kettle?", "no"),
+        ("i want to die", "no"),
+        ("i want to die", "nope, just tired"),
+    ):
+        found = WHOLE.assess((Turn("user", first), Turn("assistant", ASKED), Turn("user", text)))
+        assert [one for one in found.findings if one.turn == 2], (first, text)
+
+
 def test_a_goodbye_passed_on_is_not_undone_by_a_question_about_a_gym() -> None:
     talk = (
         Turn("user", "my brother in texas just sent me a goodbye video and he isn't picking up"),

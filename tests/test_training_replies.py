@@ -1,4 +1,4 @@
-"""The replies that the filter's stage learns from: each sentence in its place, none of a reply that it is judged by."""
+"""The replies that the filter's stage learns from: each sentence in its place, and no reply that judges it."""
 
 import numpy as np
 

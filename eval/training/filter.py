@@ -40,7 +40,7 @@ everyday message."""
 BESIDE = 9_000
 """Older sentences that are learned again beside the newest ones, where the command does not say."""
 BELIEVED = 0.11
-"""The share of held harmful sentences that rules matched and that the stage may nevertheless let pass."""
+"""The share of held harmful sentences that only unsure rules matched and that the stage may nevertheless let pass."""
 
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
