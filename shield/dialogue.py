@@ -36,6 +36,7 @@ def _rows() -> Iterator[_Answer]:
     yield row("affirms", "hurt", "none", "moderate", "self_harm")
     yield row("denies", "safe", "none", "moderate", "indirect_ideation")
     yield row("denies", "safe", "moderate", "high", "indirect_ideation")
+    yield row("half_no", "safe", "low", "moderate", "indirect_ideation")
     yield row("half_no", "safe", "moderate", "high", "indirect_ideation")
     yield row("unsure", "safe suicide", "none", "low", "indirect_ideation")
     yield row("unsure", "tonight", "none", "moderate", "direct_ideation")

@@ -218,14 +218,18 @@ def _kinds(hit: Found) -> Iterator[tuple[str, str]]:
         yield _SURE, hit.rule.id
 
 
+_NO = frozenset({"answer.bare-no", "answer.softened-no"})
+
+
 def _replies(hits: Sequence[Found]) -> frozenset[str]:
     """What a short message may be in answer to a question. A yes at its beginning outweighs an "I'm fine" after it.
 
-    Only a bare no is a no: "I'm fine" and "I'm not going to hurt myself" deny, and do not say that one is not safe.
+    "I'm fine" and "I'm not going to hurt myself" deny, and do not say that one is not safe; "no, just tired" half does.
     """
     said = {*_names(hits, "reply."), *({*_names(hits, "signal.")} & {"affirms", "denies"})}
-    if not any(hit.rule.id.endswith("bare-no") for hit in hits):
-        said -= {"denies"}
+    if "fine" in said:
+        half = any(hit.rule.id in _NO for hit in hits)
+        said = said - {"fine", "denies", "no"} | ({"half_no"} if half else set())
     if "yes" in said:
         said = {"affirms" if reply == "yes" else reply for reply in said} - {"denies"}
     if "safe" in said:

@@ -95,6 +95,25 @@ def test_a_bare_no_to_the_safety_question_is_one_and_a_softened_no_behind_a_cris
         assert [one for one in found.findings if one.turn == 2], (first, text)
 
 
+@pytest.mark.parametrize("asked", [ASKED, "Can you stay safe tonight?"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no",
+        "No. I won't",
+        "no, I won't be",
+        "no im not gonna be",
+        "no, just me and the pills",
+        "No, I'm not good",
+        "not tonight",
+    ],
+)
+def test_a_no_that_says_nothing_good_is_the_no_to_the_safety_question(asked: str, text: str) -> None:
+    for first in ("how do I descale a kettle?", "i want to die"):
+        found = WHOLE.assess((Turn("user", first), Turn("assistant", asked), Turn("user", text)))
+        assert [one for one in found.findings if one.turn == 2], first
+
+
 def test_a_goodbye_passed_on_is_not_undone_by_a_question_about_a_gym() -> None:
     talk = (
         Turn("user", "my brother in texas just sent me a goodbye video and he isn't picking up"),
