@@ -162,11 +162,9 @@ class Detector:
             return opinion
         denied = "denies" in reading.signals and not reading.findings
         even_so = stage.opinion((*_ORDINARY, turn), len(_ORDINARY)).probability
-        if standing == "none" and denied:
-            sign = even_so >= EVEN_SO or rank(opinion.level) >= rank("high")
-            return opinion if sign else replace(opinion, level="none")
         if standing == "none":
-            sign = even_so >= NOTHING or opinion.probability >= OUTLIVES
+            heavy = rank(opinion.level) >= rank("high") if denied else opinion.probability >= OUTLIVES
+            sign = heavy or even_so >= (EVEN_SO if denied else NOTHING)
             return opinion if sign else replace(opinion, level="none")
         if even_so >= EVEN_SO:
             return opinion
