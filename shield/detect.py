@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from shield.assessment import LEVELS, Assessment, Finding, Level, Turn, rank
 from shield.combine import Kinds, combined, unsure
-from shield.dialogue import FLOOR, answered, carried
+from shield.dialogue import FLOOR, answered, carried, with_answer
 from shield.learned import BEFORE, WINDOW, LearnedStage, Opinion
 from shield.reading import Reading, finding, read
 from textrules.matcher import Matcher
@@ -89,11 +89,15 @@ class Detector:
             found += _together(turn, number, reading.kinds, kinds)
             found += answered(turns, readings, number, before=standing)
             kinds |= reading.kinds
-            opinion = self._opinion(turns, number, [*found, *_since(own, number)], stage)
+            understood = reading.calm and not found  # an answer that is known whole leaves nothing to guess
+            opinion = None if understood else self._opinion(turns, number, [*found, *_since(own, number)], stage)
             if opinion is None:
                 own[number] = found
                 continue
-            opinion = self._in_itself(turn, opinion, standing, reading, stage, first=number == opening)
+            asked = turns[number - 1] if number and readings[number - 1].asks else _ORDINARY[-1]
+            opinion = self._in_itself(
+                turn, opinion, standing, reading, stage, asked=None if number == opening else asked
+            )
             own[number] = self._weighed(turn, number, found, opinion, stage)
             if stage is not None and _clears(opinion, turn) and not own[number]:
                 for earlier in range(max(0, number - BEFORE), number):
@@ -144,7 +148,7 @@ class Detector:
         reading: Reading,
         stage: LearnedStage | None,
         *,
-        first: bool,
+        asked: Turn | None,
     ) -> Opinion:
         """The opinion as far as the message itself bears it out.
 
@@ -154,14 +158,19 @@ class Detector:
         a denial that no rule contradicts ("no, I would never do that") only if it is grave, or would be a sign there.
         In a first message the stage reads the denial with the rest: "I don't want to die, I just can't see anything
         good coming" is despair. What a rule says a message is (`settles`) it is, unless the stage is certain.
+
+        asked: what it answers, where that is a question that a rule knows: then the ordinary words end with it
+        ("alone and terrified" is one thing after "are you safe?" and another after "how was the film?"), else with an
+        ordinary one; None for the first message.
         """
         settled = reading.settled
         if settled is not None and rank(reading.level) <= rank(settled) and opinion.probability < OUTLIVES:
             return replace(opinion, level=min(opinion.level, settled, key=rank), ordinary=False, plainly=False)
-        if stage is None or opinion.level == "none" or (standing == "none" and first):
+        if stage is None or opinion.level == "none" or (standing == "none" and asked is None):
             return opinion
         denied = "denies" in reading.signals and not reading.findings
-        even_so = stage.opinion((*_ORDINARY, turn), len(_ORDINARY)).probability
+        ordinary = (_ORDINARY[0], asked or _ORDINARY[-1], turn)
+        even_so = stage.opinion(ordinary, len(ordinary) - 1).probability
         if standing == "none":
             heavy = rank(opinion.level) >= rank("high") if denied else opinion.probability >= OUTLIVES
             sign = heavy or even_so >= (EVEN_SO if denied else NOTHING)
@@ -193,12 +202,15 @@ class Detector:
 
     def _read(self, turns: Sequence[Turn]) -> Iterator[Reading]:
         story = False
+        asked: tuple[str, Reading] | None = None
         for turn in turns:
             reading = read(turn.text, self._matcher, story=story and turn.role == "user")
             if turn.role == "user":
                 story = reading.third_person_context
-                yield reading
+                yield with_answer(reading, turn.text, after=asked[0], asks=asked[1].asks) if asked else reading
+                asked = None
             else:
+                asked = turn.text, reading
                 yield replace(reading, findings=(), kinds=frozenset(), signals=frozenset())
 
 

@@ -1,10 +1,13 @@
 """What a conversation adds to its messages: answers to questions, and risk that outlives its sentence."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from shield.answers import LONGEST, answer, languages
 from shield.assessment import LEVELS, Finding, Level, Turn, rank
 from shield.reading import Reading
+from textrules.language import identify
 
 _STEP = 4  # the level falls by one for so many messages in a row that give no sign
 FLOOR: Level = "low"
@@ -26,7 +29,7 @@ class _Answer(NamedTuple):
 
 def _rows() -> Iterator[_Answer]:
     def row(reply: str, asked: str, least: Level, level: Level, category: str) -> _Answer:
-        return _Answer(reply, frozenset(asked.split()) if asked != "danger" else _DANGER, least, level, category)
+        return _Answer(reply, frozenset(asked.split()) if asked != "any" else _DANGER, least, level, category)
 
     yield row("affirms", "suicide", "none", "moderate", "direct_ideation")
     yield row("affirms", "tonight", "none", "imminent", "direct_ideation")
@@ -38,11 +41,18 @@ def _rows() -> Iterator[_Answer]:
     yield row("denies", "safe", "moderate", "high", "indirect_ideation")
     yield row("half_no", "safe", "low", "moderate", "indirect_ideation")
     yield row("half_no", "safe", "moderate", "high", "indirect_ideation")
+    yield row("not_yet", "done tonight plan means", "none", "high", "plan_or_means")
+    yield row("not_yet", "safe suicide hurt", "none", "moderate", "indirect_ideation")
+    yield row("hedged", "safe", "none", "moderate", "indirect_ideation")
+    yield row("hedged", "safe", "moderate", "high", "indirect_ideation")
+    yield row("hedged", "suicide hurt", "none", "low", "indirect_ideation")
+    yield row("unsafe", "", "none", "moderate", "indirect_ideation")
+    yield row("affirms", "danger", "none", "moderate", "indirect_ideation")
     yield row("unsure", "safe suicide", "none", "low", "indirect_ideation")
     yield row("unsure", "tonight", "none", "moderate", "direct_ideation")
-    yield row("now", "danger", "low", "imminent", "direct_ideation")
+    yield row("now", "any", "low", "imminent", "direct_ideation")
     yield row("now", "", "high", "imminent", "direct_ideation")
-    yield row("place", "danger", "low", "imminent", "plan_or_means")
+    yield row("place", "any", "low", "imminent", "plan_or_means")
     yield row("place", "", "moderate", "imminent", "plan_or_means")
     yield row("hand", "means", "low", "imminent", "plan_or_means")
     yield row("drawn", "means", "low", "imminent", "plan_or_means")
@@ -55,31 +65,51 @@ def _rows() -> Iterator[_Answer]:
 
 
 _ANSWERS = tuple(_rows())
+_SIMPLE = frozenset({"affirms", "denies", "half_no", "unsure"})
+
+
+def with_answer(reading: Reading, text: str, *, after: str, asks: Sequence[str]) -> Reading:
+    """The reading of a message, `text`, as an answer to what the assistant said before it, where it is a short one.
+
+    after: what the assistant said; asks: what it asked for. The answer is looked up in the language of that, then in
+    English; in all where it is not known.
+    """
+    if len(text) > LONGEST:
+        return reading
+    spoken = identify(after)
+    found = answer(text, (spoken, "en") if spoken in languages() else ("en", *languages()))
+    if found is None:
+        return reading
+    signals = reading.signals - {"affirms", "denies"} | found.signals
+    calm = found.calm and (bool(asks) or "fine" in found.kinds)
+    return replace(reading, replies=reading.replies - _SIMPLE | found.replies, signals=signals, calm=calm)
 
 
 def answered(turns: Sequence[Turn], readings: Sequence[Reading], number: int, *, before: Level) -> Iterator[Finding]:
     """The findings that a short reply is, by the question it answers; `before` is the gravest level so far."""
     if number == 0 or turns[number - 1].role != "assistant" or not readings[number].replies:
         return
-    asks = readings[number - 1].asks
+    question = readings[number - 1]
     for row in _ANSWERS:
         if row.reply not in readings[number].replies or rank(before) < rank(row.least):
             continue
-        asked = _asked(row, asks)
+        asked = _asked(row, question)
         if asked is not None:
             rule = f"answer.{_WORDS.get(row.reply, row.reply)}-{asked}"
             yield Finding(rule, row.category, row.level, number, 0, len(turns[number].text))
 
 
-_WORDS = {"affirms": "yes", "denies": "no", "half_no": "half-no"}
+_WORDS = {"affirms": "yes", "denies": "no", "half_no": "half-no", "hedged": "hedged", "not_yet": "not-yet"}
+"""Replies that answer the last of several questions, and what they are called in a finding."""
 
 
-def _asked(row: _Answer, asks: Sequence[str]) -> str | None:
+def _asked(row: _Answer, question: Reading) -> str | None:
     """How the row fits what was asked: to which question, or after what; None where it does not fit."""
     if not row.asked:
         return "after-risk"
-    considered = asks[-1:] if row.reply in _WORDS else asks  # yes and no answer the last of several questions
-    return next((f"to-{ask}" for ask in reversed(considered) if ask in row.asked), None)
+    last = question.asks_last
+    asks = [ask for ask in question.asks if ask in last] if row.reply in _WORDS else question.asks
+    return next((f"to-{ask}" for ask in reversed(asks) if ask in row.asked), None)
 
 
 def carried(turns: Sequence[Turn], per_turn: Sequence[Level]) -> Level:

@@ -34,6 +34,8 @@ _THIRD = "third_party_concern"
 _UNSURE = "unsure"
 _SETTLES = "settles"
 _SURE = "sure"
+_SENTENCE_END = ".!?\n。؟"
+_HALF_NO = "half_no"
 _OWNED = frozenset({"cue.means"})
 _CLAUSE = frozenset({"clause", "third"})
 _DOUBTING = frozenset({"doubt", "third"})
@@ -52,16 +54,22 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one message says. `kinds` pairs each cue kind with the rule that showed it, `sure` with each sure rule."""
+    """What one message says. `kinds` pairs each cue kind with the rule that showed it, `sure` with each sure rule.
+
+    `asks` names what it asks for, in order, `asks_last` what its last question does. `calm`: a short answer that is
+    understood whole, with nothing in it that frightens.
+    """
 
     findings: tuple[Found, ...] = ()
     kinds: frozenset[tuple[str, str]] = frozenset()
     signals: frozenset[str] = frozenset()
     asks: tuple[str, ...] = ()
+    asks_last: frozenset[str] = frozenset()
     replies: frozenset[str] = frozenset()
     third_person_context: bool = False
     context: bool = False
     settled: Level | None = None
+    calm: bool = False
 
     @property
     def level(self) -> Level:
@@ -88,6 +96,7 @@ def read(text: str, matcher: Matcher, *, story: bool = False) -> Reading:
         signals=frozenset(_names(hits, "signal.")),
         replies=_replies(hits),
         asks=tuple(_names(sorted(hits, key=lambda hit: hit.start), "ask.")),
+        asks_last=frozenset(_names(_last_asked(hits, text), "ask.")),
         third_person_context=third,
         context=bool(contexts),
         settled=_settled(hits, len(text)),
@@ -218,9 +227,6 @@ def _kinds(hit: Found) -> Iterator[tuple[str, str]]:
         yield _SURE, hit.rule.id
 
 
-_NO = frozenset({"answer.bare-no", "answer.softened-no"})
-
-
 def _replies(hits: Sequence[Found]) -> frozenset[str]:
     """What a short message may be in answer to a question. A yes at its beginning outweighs an "I'm fine" after it.
 
@@ -228,7 +234,7 @@ def _replies(hits: Sequence[Found]) -> frozenset[str]:
     """
     said = {*_names(hits, "reply."), *({*_names(hits, "signal.")} & {"affirms", "denies"})}
     if "fine" in said:
-        half = any(hit.rule.id in _NO for hit in hits)
+        half = any(_HALF_NO in hit.rule.tags for hit in hits)
         said = said - {"fine", "denies", "no"} | ({"half_no"} if half else set())
     if "yes" in said:
         said = {"affirms" if reply == "yes" else reply for reply in said} - {"denies"}
@@ -237,6 +243,14 @@ def _replies(hits: Sequence[Found]) -> frozenset[str]:
     if any(hit.category in _OWNED for hit in hits):
         said.add("owns")
     return frozenset({"denies" if reply == "no" else reply for reply in said})
+
+
+def _last_asked(hits: Sequence[Found], text: str) -> list[Found]:
+    """What the last of several questions asks for: one may ask for two things."""
+    asked = [hit for hit in hits if hit.category.startswith("ask.")]
+    last = max((hit.start for hit in asked), default=0)
+    begins = max(text.rfind(mark, 0, last) for mark in _SENTENCE_END)
+    return [hit for hit in asked if hit.start > begins]
 
 
 def _names(hits: Iterable[Found], prefix: str) -> Iterator[str]:

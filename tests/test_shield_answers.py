@@ -1,0 +1,209 @@
+"""Short answers to questions: read whole by the phrases of shield/answers, in every language that has a file there."""
+
+import tomllib
+from collections.abc import Iterator
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from shield.answers import KINDS, LONGEST, answer, expanded, languages
+from shield.assessment import Turn, rank
+from shield.detect import Detector
+
+PATTERNS, WHOLE = Detector.load(learned=False), Detector.load()
+ASKED = {
+    "en": "Are you safe right now?",
+    "es": "¿Estás a salvo ahora mismo?",
+    "pt": "Você está em segurança agora?",
+    "fr": "Est-ce que tu es en sécurité en ce moment ?",
+    "de": "Bist du gerade in Sicherheit?",
+    "it": "Sei al sicuro in questo momento?",
+    "nl": "Ben je op dit moment veilig?",
+    "pl": "Czy jesteś teraz bezpieczna?",
+    "ru": "Вы сейчас в безопасности?",
+    "uk": "Чи ви зараз у безпеці?",
+    "tr": "Şu anda güvende misiniz?",
+    "zh": "你现在安全吗？",
+    "ja": "今、安全な場所にいますか？",
+    "ko": "지금 안전하세요?",
+    "ar": "هل أنت بأمان الآن؟",
+    "hi": "क्या आप अभी सुरक्षित हैं?",
+    "tl": "Ligtas po ba kayo ngayon?",
+}
+SUICIDE = {
+    "en": "Are you thinking about suicide?",
+    "es": "¿Estás pensando en suicidarte?",
+    "pt": "Você está pensando em suicídio?",
+    "fr": "Est-ce que tu penses au suicide ?",
+    "de": "Denkst du an Suizid?",
+    "it": "Stai pensando al suicidio?",
+    "nl": "Denk je aan zelfmoord?",
+    "pl": "Czy myślisz o samobójstwie?",
+    "ru": "Вы думаете о самоубийстве?",
+    "uk": "Ви думаєте про самогубство?",
+    "tr": "İntiharı düşünüyor musunuz?",
+    "zh": "你在考虑自杀吗？",
+    "ja": "自殺を考えていますか？",
+    "ko": "자살을 생각하고 있나요?",
+    "ar": "هل تفكر في الانتحار؟",
+    "hi": "क्या आप आत्महत्या के बारे में सोच रहे हैं?",
+    "tl": "Naiisip mo bang magpakamatay?",
+}
+NO = {
+    "en": ["no", "Not really", "nope, I'm not", "no I'm not ok", "not exactly", "not yet"],
+    "es": ["no", "No estoy a salvo", "la verdad, no mucho", "no no lo estoy", "Todavía no", "no me siento nada bien"],
+    "pt": ["não", "não estou", "na verdade não", "nao me sinto seguro", "ainda não"],
+    "fr": ["non", "pas vraiment", "non, je ne le suis pas", "Je ne suis pas en sécurité", "pas encore"],
+    "de": ["nein", "eher nicht", "nein, bin ich nicht", "Ich fühle mich nicht sicher", "noch nicht"],
+    "it": ["no", "non proprio", "no, non lo sono", "non mi sento al sicuro"],
+    "nl": ["nee", "niet echt", "nee, dat ben ik niet", "ik voel me niet veilig"],
+    "pl": ["nie", "nie bardzo", "nie, nie jestem", "nie czuję się bezpiecznie"],
+    "ru": ["нет", "не совсем", "Нет, не в безопасности", "мне страшно"],
+    "uk": ["ні", "не зовсім", "ні, не в безпеці", "мені страшно"],
+    "tr": ["hayır", "pek değil", "hayır, değilim", "güvende hissetmiyorum"],
+    "zh": ["不", "不太安全", "没有", "我不安全"],
+    "ja": ["いいえ", "あまり", "安全じゃない", "大丈夫じゃないです"],
+    "ko": ["아니요", "별로요", "안전하지 않아요", "무서워요"],
+    "ar": ["لا", "لست بأمان", "مش تماماً", "لا، خايفة"],
+    "hi": ["नहीं", "सुरक्षित नहीं हूँ", "zyada nahi", "डर लग रहा है"],
+    "tl": ["hindi", "hindi masyado", "hindi ako ligtas", "natatakot ako"],
+}
+WELL = {
+    "en": ["yes", "no, I'm fine", "yes of course, why?", "no thanks, I'm ok", "I'm not in danger"],
+    "es": ["sí", "no, estoy bien", "no, gracias", "sí, tranquila, todo bien", "estoy bien, de verdad"],
+    "pt": ["sim", "não, estou bem", "tá tudo bem", "não, obrigada"],
+    "fr": ["oui", "non, ça va", "oui oui, t'inquiète", "je vais bien, merci"],
+    "de": ["ja", "nein, alles gut", "nee, keine Sorge", "mir geht's gut"],
+    "it": ["sì", "no, sto bene", "tutto a posto, grazie"],
+    "nl": ["ja", "nee hoor, alles goed", "het gaat goed"],
+    "pl": ["tak", "nie, wszystko dobrze", "jest ok, dzięki"],
+    "ru": ["да", "нет, всё хорошо", "я в безопасности"],
+    "uk": ["так", "ні, все добре", "я в безпеці"],
+    "tr": ["evet", "hayır, iyiyim", "her şey yolunda"],
+    "zh": ["是", "没事", "我很安全", "没有，我很好"],
+    "ja": ["はい", "大丈夫です", "いえ、疲れてるだけです"],
+    "ko": ["네", "괜찮아요", "안전해요", "아니요, 그냥 피곤해요"],
+    "ar": ["نعم", "أنا بخير", "لا، أنا بخير", "الحمد لله"],
+    "hi": ["हाँ", "मैं ठीक हूँ", "nahi, sab theek hai"],
+    "tl": ["oo", "ok lang ako", "hindi, ayos lang ako"],
+}
+YES = {
+    "en": ["yes", "sometimes", "kind of, yeah", "yes, I'm so tired"],
+    "es": ["sí", "a veces", "creo que sí", "últimamente sí"],
+    "pt": ["sim", "às vezes", "acho que sim"],
+    "fr": ["oui", "parfois", "un peu, oui"],
+    "de": ["ja", "manchmal", "ja, leider"],
+    "it": ["sì", "a volte", "purtroppo sì"],
+    "nl": ["ja", "soms", "ik denk het wel"],
+    "pl": ["tak", "czasami", "chyba tak"],
+    "ru": ["да", "иногда", "к сожалению, да"],
+    "uk": ["так", "іноді", "на жаль, так"],
+    "tr": ["evet", "bazen", "maalesef evet"],
+    "zh": ["是的", "有时候", "想过"],
+    "ja": ["はい", "時々", "そうかもしれない"],
+    "ko": ["네", "가끔", "그런 것 같아요"],
+    "ar": ["نعم", "أحياناً", "للأسف نعم"],
+    "hi": ["हाँ", "कभी कभी", "haan"],
+    "tl": ["oo", "minsan", "siguro nga"],
+}
+
+
+def each(table: dict[str, list[str]]) -> list[tuple[str, str]]:
+    return [(language, text) for language, texts in table.items() for text in texts]
+
+
+def phrases(language: str) -> Iterator[tuple[str, str]]:
+    table = tomllib.loads((files("shield") / "answers" / f"{language}.toml").read_text("utf-8"))
+    return ((kind, phrase) for kind, listed in table.items() for phrase in listed)
+
+
+def asked(language: str, question: dict[str, str], text: str, detector: Detector = WHOLE) -> str:
+    first = "work was long today" if language == "en" else "ok"
+    return detector.assess((Turn("user", first), Turn("assistant", question[language]), Turn("user", text))).level
+
+
+def test_every_language_with_a_file_is_tried_here() -> None:
+    assert set(languages()) == set(ASKED) == set(SUICIDE) == set(NO) == set(WELL) == set(YES)
+
+
+@pytest.mark.parametrize(("language", "text"), each(NO))
+def test_a_no_to_the_safety_question_is_danger(language: str, text: str) -> None:
+    assert rank(asked(language, ASKED, text, PATTERNS)) >= rank("moderate")
+
+
+@pytest.mark.parametrize(("language", "text"), each(WELL))
+def test_an_answer_that_all_is_well_raises_nothing(language: str, text: str) -> None:
+    assert asked(language, ASKED, text) == "none"
+
+
+@pytest.mark.parametrize(("language", "text"), each(YES))
+def test_a_yes_to_the_direct_question_is_a_crisis(language: str, text: str) -> None:
+    assert rank(asked(language, SUICIDE, text, PATTERNS)) >= rank("moderate")
+
+
+@pytest.mark.parametrize("language", sorted(NO))
+def test_a_no_to_the_direct_question_raises_nothing(language: str) -> None:
+    assert asked(language, SUICIDE, NO[language][0]) == "none"
+
+
+def test_a_comma_makes_the_difference() -> None:
+    assert answer("no estoy bien", ["es"]).kinds == {"unwell"}  # type: ignore[union-attr]
+    assert answer("no, estoy bien", ["es"]).kinds == {"no", "fine"}  # type: ignore[union-attr]
+
+
+def test_not_yet_to_have_you_done_something_is_an_intent() -> None:
+    turns = (Turn("user", "bad day"), Turn("assistant", "Have you taken anything?"), Turn("user", "not yet"))
+    assert rank(PATTERNS.assess(turns).level) >= rank("high")
+
+
+def test_a_yes_answers_both_things_that_one_question_asks() -> None:
+    said = "Have you already done something to hurt yourself?"
+    turns = (Turn("user", "I want to kill myself"), Turn("assistant", said), Turn("user", "yes"))
+    assert PATTERNS.assess(turns).level == "imminent"
+
+
+def test_an_answer_with_anything_else_in_it_is_no_answer() -> None:
+    assert answer("no, the rope is in the car", ["en"]) is None
+    assert answer("no, con las pastillas", ["es", "en"]) is None
+    assert answer("", ["en"]) is None
+    assert answer("no " * LONGEST, ["en"]) is None
+
+
+def test_the_assistants_own_words_and_first_messages_are_no_answers() -> None:
+    assert PATTERNS.assess((Turn("user", "no"),)).level == "none"
+    assert PATTERNS.assess((Turn("user", "ok"), Turn("assistant", "no"))).level == "none"
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_phrase_of_a_file_is_read_as_an_answer(language: str) -> None:
+    kinds = dict.fromkeys(kind for kind, _ in phrases(language))
+    assert set(kinds) <= set(KINDS)
+    for kind, phrase in phrases(language):
+        for wording in list(expanded(phrase))[:40]:
+            if not wording or "*" in wording or kind == "filler" or len(wording) > LONGEST:
+                continue
+            found = answer(wording.replace(" ", "") if language in ("zh", "ja") else wording, [language])
+            assert found is not None, (kind, wording)
+            assert found.kinds, (kind, wording)
+
+
+@pytest.mark.parametrize("wrong", ["(a|b", "a)", "[oa"])
+def test_a_phrase_with_a_lost_bracket_says_where(wrong: str) -> None:
+    with pytest.raises(ValueError, match="bracket"):
+        list(expanded(wrong))
+
+
+@given(some.text(max_size=120))
+def test_any_text_is_an_answer_or_none(text: str) -> None:
+    found = answer(text, languages())
+    assert found is None or found.kinds <= set(KINDS) - {"filler"}
+
+
+@given(some.sampled_from(each(NO) + each(YES)), some.sampled_from(["", "!", "...", " ", "\n", " 😢"]))
+def test_what_stands_behind_an_answer_changes_nothing(pair: tuple[str, str], behind: str) -> None:
+    language, text = pair
+    plain, ended = answer(text, [language]), answer(text + behind, [language])
+    assert plain is not None
+    assert ended == plain
