@@ -9,7 +9,7 @@ from shield.assessment import LEVELS, Assessment, Finding, Level, Turn, rank
 from shield.combine import Kinds, combined, unsure
 from shield.dialogue import FLOOR, answered, carried, with_answer
 from shield.learned import BEFORE, WINDOW, LearnedStage, Opinion
-from shield.reading import Reading, finding, read
+from shield.reading import Found, Reading, finding, read
 from textrules.matcher import Matcher
 from textrules.rules import Rule, load_folder
 
@@ -17,6 +17,7 @@ LEARNED_TURNS = 16  # how far back the learned stage looks: what is older has lo
 DOUBTFUL = ("learned.", "together.prepare-", "together.means-loss", "together.loss-finality", "together.calm-finality")
 UNDENIED = ("plain.", "answer.")  # what no stage contradicts: danger in plain words, and an answer to a plain question
 SENTENCE_ENDS = ".!?\n"
+RUN = 300  # characters of messages sent in a row that are read as one, too
 TOO_SHORT = 16  # characters: of "done." the stage cannot be sure that it is ordinary, nor of anything as short
 OUTLIVES = (
     0.96  # an opinion of "imminent" as sure as this is not withdrawn by an ordinary message behind it, no rule's is
@@ -203,15 +204,37 @@ class Detector:
     def _read(self, turns: Sequence[Turn]) -> Iterator[Reading]:
         story = False
         asked: tuple[str, Reading] | None = None
+        in_a_row: list[str] = []  # what the person sent since the assistant spoke: "i want to", "kill", "myself"
         for turn in turns:
             reading = read(turn.text, self._matcher, story=story and turn.role == "user")
             if turn.role == "user":
+                crossing = self._crossing(in_a_row, turn.text, story=story) if in_a_row else ()
                 story = reading.third_person_context
+                reading = replace(reading, findings=(*reading.findings, *crossing)) if crossing else reading
                 yield with_answer(reading, turn.text, after=asked[0], asks=asked[1].asks) if asked else reading
                 asked = None
+                in_a_row.append(turn.text)
             else:
                 asked = turn.text, reading
+                in_a_row.clear()
                 yield replace(reading, findings=(), kinds=frozenset(), signals=frozenset())
+
+    def _crossing(self, before: Sequence[str], text: str, *, story: bool) -> tuple[Found, ...]:
+        """What is said across messages sent in a row, where each holds a piece of it: as found in the last of them."""
+        pieces: list[str] = []
+        room = RUN - len(text)
+        for piece in reversed(before):
+            room -= len(piece) + 1
+            if room < 0:
+                break
+            pieces.insert(0, piece)
+        if not pieces:
+            return ()
+        here = len(" ".join(pieces)) + 1
+        found = read(" ".join([*pieces, text]), self._matcher, story=story).findings
+        return tuple(
+            replace(one, start=0, end=min(one.end - here, len(text))) for one in found if one.start < here < one.end
+        )
 
 
 @functools.cache
