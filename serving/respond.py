@@ -330,6 +330,7 @@ class Responder:
 
     def _words(self, draft: Draft, scene: Scene) -> OwnWords:
         heard = told.read([(turn.role, turn.text) for turn in scene.turns])
+        heard = replace(heard, unsafe="says_unsafe" in draft.assessment.signals)
         plan = self._plan(draft, scene, heard)
         return OwnWords(self._rooms.wording, scene, draft.assessment, plan, draft.conversation.channel, heard)
 

@@ -4,8 +4,10 @@ A message is an answer where it can be cut, from its first word to its last, int
 `shield/answers` lists, by kind:
 - `filler`: hesitates, and means nothing ("well", "honestly");
 - `no`, `not_yet`, `hedged` ("not really"), `yes` (with how often, how much), `unsure`;
-- `unwell`: not well, afraid; `unsafe`: not safe; `fine`: well, safe, no need to worry; `soft`: thanks, only tired,
-  why do you ask, at home: it reassures behind a no, and takes nothing from a yes.
+- `now`, `later`: when; `hand`: it is in reach; `done`: it is done; `planned`: it is; `urge`: wants to, cannot stop;
+- `unwell`: not well, afraid, somebody is a danger; `unsafe`: not safe;
+- `fine`: well, safe, no need to worry; `soft`: thanks, only tired, why do you ask, at home: it reassures behind a no,
+  and takes nothing from a yes.
 The cut with the fewest phrases counts, so "no estoy bien" is not "no" and "estoy bien"; no phrase goes across a comma,
 so "no, estoy bien" is. In a phrase `(a|b)` is either, `x?` may be missing, `[oa]` is either letter, and `*` at the end
 any word. A message of one word more than these is no answer: the rules read it, as they read everything.
@@ -22,13 +24,17 @@ from importlib.resources import files
 
 from textrules.normalise import fold
 
-KINDS = ("filler", "no", "not_yet", "hedged", "unwell", "unsafe", "soft", "fine", "yes", "unsure")
+KINDS = (
+    "filler", "no", "not_yet", "hedged", "unwell", "unsafe", "soft", "fine", "yes", "unsure",
+    "now", "later", "hand", "done", "planned", "urge",
+)  # fmt: skip
 LONGEST = 90  # characters; a longer message says more than an answer
+_AT_ODDS = frozenset({"fine", "unwell"})  # "I'm safe, he is here": which of the two, only the whole message can tell
 _UNSPACED = frozenset({"zh", "ja"})  # written without blanks: their phrases are found character by character
 _WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0962\u0963][^\W_]*)*")
 _STRETCHED = re.compile(r"(.)\1{2,}")
 _BLANK = re.compile(r"[\s\-]*")
-_MOST_WORDS, _MOST_CHARACTERS = 9, 16  # of one phrase
+_MOST_WORDS, _MOST_CHARACTERS = 12, 20  # of one phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class Answer:
     @property
     def replies(self) -> frozenset[str]:
         """As `shield.dialogue` names replies. What frightens counts before what reassures."""
-        said: set[str] = set()
+        said = set(self.kinds & {"now", "later", "hand", "done", "planned", "urge"})
         if self.kinds & {"unsafe", "unwell"}:
             said |= {"denies"} | (self.kinds & {"unsafe"})
         elif self.kinds & {"not_yet", "hedged"}:
@@ -76,7 +82,7 @@ def answer(text: str, languages: Sequence[str]) -> Answer | None:
             kinds = _cut(reading, phrases, spaced=language not in _UNSPACED)
             if kinds is not None:
                 said = kinds - {"filler"}
-                return Answer(said, language) if said else None
+                return Answer(said, language) if said and not said >= _AT_ODDS else None
     return None
 
 

@@ -31,6 +31,12 @@ LAST_TURN_SIGNALS = frozenset(
 ) | {"asks_privacy", "asks_hospital", "asks_line", "asks_blessing"}
 
 
+SAYS_UNSAFE = frozenset(
+    f"answer.{name}"
+    for name in ("no-to-safe", "hedged-to-safe", "not-yet-to-safe", "unsafe-after-risk", "yes-to-danger", "not-safe")
+)
+
+
 class Detector:
     """All rules compiled once. `assess` may be called from several threads; they take turns."""
 
@@ -112,7 +118,7 @@ class Detector:
             categories=tuple(_categories(findings)),
             findings=findings,
             per_turn=per_turn,
-            signals=_signals(turns, readings),
+            signals=_signals(turns, readings, own),
         )
 
     def _remembered(self, found: Assessment, earlier: Sequence[Turn]) -> Assessment:
@@ -308,8 +314,10 @@ def _categories(findings: Sequence[Finding]) -> Iterator[str]:
     return iter(dict.fromkeys(one.category for one in ordered))
 
 
-def _signals(turns: Sequence[Turn], readings: Sequence[Reading]) -> frozenset[str]:
+def _signals(turns: Sequence[Turn], readings: Sequence[Reading], own: Sequence[Sequence[Finding]]) -> frozenset[str]:
     users = [n for n, turn in enumerate(turns) if turn.role == "user"]
     anywhere = {name for n in users for name in readings[n].signals if name not in LAST_TURN_SIGNALS}
     last = {name for name in readings[users[-1]].signals if name in LAST_TURN_SIGNALS} if users else set()
+    if users and any(one.rule_id in SAYS_UNSAFE for one in own[users[-1]]):
+        last.add("says_unsafe")
     return frozenset(anywhere | last)

@@ -46,6 +46,13 @@ def _rows() -> Iterator[_Answer]:
     yield row("hedged", "safe", "none", "moderate", "indirect_ideation")
     yield row("hedged", "safe", "moderate", "high", "indirect_ideation")
     yield row("hedged", "suicide hurt", "none", "low", "indirect_ideation")
+    yield row("now", "tonight", "none", "imminent", "direct_ideation")
+    yield row("later", "suicide", "none", "high", "plan_or_means")
+    yield row("later", "tonight", "none", "high", "plan_or_means")
+    yield row("later", "when plan", "low", "high", "plan_or_means")
+    yield row("hand", "means", "none", "high", "plan_or_means")
+    yield row("urge", "suicide hurt", "none", "moderate", "direct_ideation")
+    yield row("urge", "safe", "none", "moderate", "indirect_ideation")
     yield row("unsafe", "", "none", "moderate", "indirect_ideation")
     yield row("affirms", "danger", "none", "moderate", "indirect_ideation")
     yield row("unsure", "safe suicide", "none", "low", "indirect_ideation")
@@ -59,12 +66,15 @@ def _rows() -> Iterator[_Answer]:
     yield row("drawn", "", "high", "imminent", "plan_or_means")
     yield row("unframed", "", "low", "high", "direct_ideation")
     yield row("owns", "means plan", "low", "high", "plan_or_means")
-    yield row("planned", "suicide tonight plan means when", "none", "high", "plan_or_means")
+    yield row("planned", "suicide", "none", "high", "plan_or_means")
+    yield row("planned", "tonight plan means when", "none", "high", "plan_or_means")
     yield row("done", "done", "none", "imminent", "act_under_way")
     yield row("done", "", "high", "imminent", "act_under_way")
 
 
 _ANSWERS = tuple(_rows())
+_NAMES_DANGER = frozenset({"safe", "suicide", "hurt", "danger"})
+"""Questions that are of danger by themselves; the others are where the talk has come to it."""
 _SIMPLE = frozenset({"affirms", "denies", "half_no", "unsure"})
 
 
@@ -90,9 +100,12 @@ def answered(turns: Sequence[Turn], readings: Sequence[Reading], number: int, *,
     if number == 0 or turns[number - 1].role != "assistant" or not readings[number].replies:
         return
     question = readings[number - 1]
+    grave = rank(before) >= rank("low") or any(_NAMES_DANGER & {*reading.asks} for reading in readings[:number])
     for row in _ANSWERS:
         if row.reply not in readings[number].replies or rank(before) < rank(row.least):
             continue
+        if not grave and row.asked and not row.asked & _NAMES_DANGER:
+            continue  # "will you do it tonight?", "have you taken anything?": of homework, for a headache
         asked = _asked(row, question)
         if asked is not None:
             rule = f"answer.{_WORDS.get(row.reply, row.reply)}-{asked}"

@@ -17,6 +17,8 @@ from eval.timing import Stopwatch
 from shield.assessment import Level, Turn
 from textrules.rules import load_folder
 
+SPLITS = {"develop", "tune", "report", "adversarial", "plain", "unseen", "answers"}
+
 
 @pytest.mark.parametrize(
     ("hits", "of", "low", "high"),
@@ -154,7 +156,7 @@ def test_a_case_is_in_its_own_language_else_its_files_else_english(tmp_path: Pat
 
 def test_the_corpora_of_the_repository_can_be_read_and_are_split() -> None:
     for cases in (shield_cases(DATA), filter_cases(DATA)):
-        assert {one.split for one in cases} <= {*"develop tune report adversarial plain unseen answers".split()}
+        assert {one.split for one in cases} <= SPLITS
     assert {one.split for one in filter_cases(DATA)} >= {"develop", "report"}
 
 

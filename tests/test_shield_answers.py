@@ -154,8 +154,24 @@ def test_a_comma_makes_the_difference() -> None:
 
 
 def test_not_yet_to_have_you_done_something_is_an_intent() -> None:
-    turns = (Turn("user", "bad day"), Turn("assistant", "Have you taken anything?"), Turn("user", "not yet"))
-    assert rank(PATTERNS.assess(turns).level) >= rank("high")
+    asked = (Turn("assistant", "Have you taken anything?"), Turn("user", "not yet"))
+    assert rank(PATTERNS.assess((Turn("user", "I wish I was dead"), *asked)).level) >= rank("high")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Will you submit it tonight?",
+        "Have you taken anything for the headache?",
+        "Do you have eggs at home?",
+        "Do you have a plan for dinner?",
+        "¿Lo harás hoy?",
+        "Machst du es heute?",
+    ],
+)
+def test_questions_of_everyday_make_no_danger_of_a_yes(asked: str) -> None:
+    turns = (Turn("user", "I need some help here"), Turn("assistant", asked), Turn("user", "yes"))
+    assert PATTERNS.assess(turns).level == "none"
 
 
 def test_a_yes_answers_both_things_that_one_question_asks() -> None:

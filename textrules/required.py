@@ -8,6 +8,7 @@ characters that belong to no word.
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence, Set
 from itertools import zip_longest
 from re import _constants as op  # type: ignore[attr-defined] # the parser's names; public only through re's own modules
@@ -115,7 +116,7 @@ def _strings(item: Any) -> Literals | None:
     code, value = item
     if code is op.LITERAL:
         char = chr(value)
-        return frozenset({char}) if char.isalnum() or char == " " else None
+        return frozenset({char}) if _of_a_word(char) or char == " " else None
     if code is op.AT:
         return _NOTHING if value is op.AT_BOUNDARY else None
     if code is op.IN:
@@ -130,9 +131,14 @@ def _strings(item: Any) -> Literals | None:
 
 
 def _class(members: Sequence[Any]) -> Literals | None:
-    if len(members) > 4 or not all(code is op.LITERAL and chr(value).isalnum() for code, value in members):
+    if len(members) > 4 or not all(code is op.LITERAL and _of_a_word(chr(value)) for code, value in members):
         return None
     return frozenset(chr(value) for _, value in members)
+
+
+def _of_a_word(char: str) -> bool:
+    """Whether it is a letter, a figure, or a sign that belongs to one, as vowels are in Hindi, Thai and Burmese."""
+    return char.isalnum() or unicodedata.category(char) in ("Mn", "Mc")
 
 
 def _sequence(items: Iterable[Any]) -> Literals | None:
