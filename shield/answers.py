@@ -30,6 +30,7 @@ KINDS = (
 )  # fmt: skip
 LONGEST = 90  # characters; a longer message says more than an answer
 _AT_ODDS = frozenset({"fine", "unwell"})  # "I'm safe, he is here": which of the two, only the whole message can tell
+_NEITHER = frozenset({"ok", "okay"})  # by itself it says that one heard, and takes nothing from the yes behind it
 _UNSPACED = frozenset({"zh", "ja"})  # written without blanks: their phrases are found character by character
 _WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0962\u0963][^\W_]*)*")
 _STRETCHED = re.compile(r"(.)\1{2,}")
@@ -109,13 +110,14 @@ def _phrases(language: str) -> dict[str, str]:
     if unknown := set(table) - set(KINDS):
         raise ValueError(f"shield/answers/{language}.toml: unknown kinds {sorted(unknown)}; there are {KINDS}")
     blank = "" if language in _UNSPACED else " "
-    return {
+    known = {
         wording.replace(" ", blank): kind
         for kind in KINDS
         for phrase in table.get(kind, [])
         for wording in expanded(phrase)
         if wording
     }
+    return known | dict.fromkeys(_NEITHER & known.keys(), "filler")
 
 
 def _cut(text: str, phrases: dict[str, str], *, spaced: bool) -> frozenset[str] | None:

@@ -57,7 +57,7 @@ def _rows() -> Iterator[_Answer]:
     yield row("affirms", "danger", "none", "moderate", "indirect_ideation")
     yield row("unsure", "safe suicide", "none", "low", "indirect_ideation")
     yield row("unsure", "tonight", "none", "moderate", "direct_ideation")
-    yield row("now", "any", "low", "imminent", "direct_ideation")
+    yield row("now", "suicide tonight plan means done where when", "low", "imminent", "direct_ideation")
     yield row("now", "", "high", "imminent", "direct_ideation")
     yield row("place", "any", "low", "imminent", "plan_or_means")
     yield row("place", "", "moderate", "imminent", "plan_or_means")

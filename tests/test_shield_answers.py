@@ -198,7 +198,7 @@ def test_every_phrase_of_a_file_is_read_as_an_answer(language: str) -> None:
     assert set(kinds) <= set(KINDS)
     for kind, phrase in phrases(language):
         for wording in list(expanded(phrase))[:40]:
-            if not wording or "*" in wording or kind == "filler" or len(wording) > LONGEST:
+            if wording in ("", "ok", "okay") or "*" in wording or kind == "filler" or len(wording) > LONGEST:
                 continue
             found = answer(wording.replace(" ", "") if language in ("zh", "ja") else wording, [language])
             assert found is not None, (kind, wording)
@@ -223,3 +223,15 @@ def test_what_stands_behind_an_answer_changes_nothing(pair: tuple[str, str], beh
     plain, ended = answer(text, [language]), answer(text + behind, [language])
     assert plain is not None
     assert ended == plain
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("en", "ok, yes"), ("en", "okay yeah"), ("es", "ok, sí"), ("de", "ok ja")]
+)
+def test_an_ok_takes_nothing_from_a_yes(language: str, text: str) -> None:
+    assert rank(asked(language, SUICIDE, text, PATTERNS)) >= rank("moderate")
+    assert answer("ok", [language]) is None
+
+
+def test_i_am_safe_and_he_is_here_is_for_the_whole_message_to_tell() -> None:
+    assert answer("I'm safe, he is here", ["en"]) is None
