@@ -449,10 +449,10 @@ def test_what_spanish_and_portuguese_share_is_one_of_them_and_not_nothing(text: 
 
 
 def test_what_nobody_counted_words_of_is_told_as_well() -> None:
-    """The words were counted in what the stages learn from; this is the rest."""
+    """The words were counted in what the stages learn from; this is the rest, but for answers: "ja" is of many."""
     told: dict[str, list[str | None]] = {}
     for case in shield_cases():
-        if case.split != "develop" and case.language in ("de", "en", "es", "fr", "pt"):
+        if case.split not in ("develop", "answers") and case.language in ("de", "en", "es", "fr", "pt"):
             told.setdefault(case.language, []).append(identify(case.turns[-1].text))
     for language, found in told.items():
         assert found.count(language) > 0.97 * len(found), language
