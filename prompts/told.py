@@ -364,8 +364,8 @@ class Told:
     of_another: every message speaks of somebody else. far: that person is out of reach. wish: talk, bad_day,
     distraction. line_failed: a crisis line was tried and nobody was reached. young: they said an age under eighteen.
     intrusive: unwanted pictures of harming a baby. no_numbers: the last message wants none.
-    answered: what needs no asking again. unsafe: they just answered, in words of any language, that they are not safe
-    (SHIELD says so, who knows what was asked).
+    answered: what needs no asking again. safety: `not_safe` where they just answered, in words of any language, that
+    they are not safe, `half_safe` where they are not sure (SHIELD says so, who knows what was asked).
     """
 
     act: str = ""
@@ -383,7 +383,7 @@ class Told:
     near_by: bool = False
     outside: bool = False
     answered: frozenset[str] = frozenset()
-    unsafe: bool = False
+    safety: str = ""
 
 
 NOTHING = Told()

@@ -142,7 +142,7 @@ class Wording:
         words = self.tongue(language)
         question = ""
         unsafe = _just_said_unsafe(kind, said) and recognise.asks_safety(_last_reply(previous))
-        if ask_safety and (told.unsafe or unsafe):
+        if ask_safety and (told.safety or unsafe):
             question = self.next_question(
                 level=level, kind=kind, language=language, variant=0, previous=previous, told=told
             )
@@ -271,7 +271,7 @@ class Wording:
         after several questions is asked about, once, instead of being believed. In danger of minutes nothing is said
         about their life, no denial is taken as an all-clear, and feeling safe doesn't take the place of the call.
         """
-        words, present = self.tongue(language), _present(signals, said) | ({"denies"} if told.unsafe else set())
+        words, present = self.tongue(language), _present(signals, said) | ({"denies"} if told.safety else set())
         urgent = _minutes(level, kind) or (kind == "medical" and level != "none")
         special = _special(words, told, level, kind, said, previous)
         if special and (pool := words.pool("signal", special)):
@@ -281,7 +281,7 @@ class Wording:
                 continue
             if urgent and signal in _ABOUT_THEM:
                 continue
-            cell = _answer(words, signal, said, previous, unsafe=told.unsafe)
+            cell = _answer(words, signal, said, previous, safety=told.safety)
             if kind == "third_party" and cell in _ABOUT_SAFETY:
                 cell = f"{cell}_third_party"
             if urgent or (cell == "is_safe" and _urged(words, previous)):
@@ -380,7 +380,7 @@ def _special(words: Tongue, told: Told, level: str, kind: str, said: str, previo
     return "another_topic" if told.wish == "distraction" and level in _STEADY else ""
 
 
-def _answer(words: Tongue, signal: str, said: str, previous: str, *, unsafe: bool) -> str:
+def _answer(words: Tongue, signal: str, said: str, previous: str, *, safety: str) -> str:
     """The cell that answers a yes or no: it means opposite things after "are you safe?" and "suicide?".
 
     After both at once a bare one is asked about, once; after neither, it answers something else: no line is due ("").
@@ -389,8 +389,8 @@ def _answer(words: Tongue, signal: str, said: str, previous: str, *, unsafe: boo
         return signal
     if signal == "denies" and not previous:
         return "denies_first"
-    if unsafe or recognise.says_unsafe(said):
-        return "not_safe"
+    if safety or recognise.says_unsafe(said):
+        return safety or "not_safe"
     asked = recognise.questions_asked(_last_reply(previous))
     if "safety" in asked and recognise.says_safe(said):
         return "is_safe"

@@ -330,7 +330,10 @@ class Responder:
 
     def _words(self, draft: Draft, scene: Scene) -> OwnWords:
         heard = told.read([(turn.role, turn.text) for turn in scene.turns])
-        heard = replace(heard, unsafe="says_unsafe" in draft.assessment.signals)
+        signals = draft.assessment.signals
+        heard = replace(
+            heard, safety=next((name for name in ("not_safe", "half_safe") if f"says_{name}" in signals), "")
+        )
         plan = self._plan(draft, scene, heard)
         return OwnWords(self._rooms.wording, scene, draft.assessment, plan, draft.conversation.channel, heard)
 

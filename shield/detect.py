@@ -31,10 +31,11 @@ LAST_TURN_SIGNALS = frozenset(
 ) | {"asks_privacy", "asks_hospital", "asks_line", "asks_blessing"}
 
 
-SAYS_UNSAFE = frozenset(
-    f"answer.{name}"
-    for name in ("no-to-safe", "hedged-to-safe", "not-yet-to-safe", "unsafe-after-risk", "yes-to-danger", "not-safe")
-)
+_SAYS = {
+    "says_not_safe": frozenset({"no-to-safe", "unsafe-after-risk", "yes-to-danger", "not-safe"}),
+    "says_half_safe": frozenset({"hedged-to-safe", "not-yet-to-safe", "unsure-to-safe"}),
+}
+"""Signals of the last message, and the answers that show them."""
 
 
 class Detector:
@@ -211,18 +212,24 @@ class Detector:
         story = False
         asked: tuple[str, Reading] | None = None
         in_a_row: list[str] = []  # what the person sent since the assistant spoke: "i want to", "kill", "myself"
+        hesitant: list[str] = []  # those of them that are no answer yet: "honestly", "well"
         for turn in turns:
             reading = read(turn.text, self._matcher, story=story and turn.role == "user")
             if turn.role == "user":
                 crossing = self._crossing(in_a_row, turn.text, story=story) if in_a_row else ()
                 story = reading.third_person_context
                 reading = replace(reading, findings=(*reading.findings, *crossing)) if crossing else reading
-                yield with_answer(reading, turn.text, after=asked[0], asks=asked[1].asks) if asked else reading
-                asked = None
                 in_a_row.append(turn.text)
+                if asked is not None:
+                    hesitant.append(turn.text)
+                    reading = with_answer(reading, hesitant, after=asked[0], asks=asked[1].asks)
+                    if reading.replies:
+                        hesitant.clear()
+                yield reading
             else:
                 asked = turn.text, reading
                 in_a_row.clear()
+                hesitant.clear()
                 yield replace(reading, findings=(), kinds=frozenset(), signals=frozenset())
 
     def _crossing(self, before: Sequence[str], text: str, *, story: bool) -> tuple[Found, ...]:
@@ -318,6 +325,5 @@ def _signals(turns: Sequence[Turn], readings: Sequence[Reading], own: Sequence[S
     users = [n for n, turn in enumerate(turns) if turn.role == "user"]
     anywhere = {name for n in users for name in readings[n].signals if name not in LAST_TURN_SIGNALS}
     last = {name for name in readings[users[-1]].signals if name in LAST_TURN_SIGNALS} if users else set()
-    if users and any(one.rule_id in SAYS_UNSAFE for one in own[users[-1]]):
-        last.add("says_unsafe")
-    return frozenset(anywhere | last)
+    answers = {one.rule_id.removeprefix("answer.") for one in own[users[-1]]} if users else set()
+    return frozenset(anywhere | last).union(name for name, shows in _SAYS.items() if shows & answers)

@@ -53,7 +53,11 @@ def _rows() -> Iterator[_Answer]:
     yield row("hand", "means", "none", "high", "plan_or_means")
     yield row("urge", "suicide hurt", "none", "moderate", "direct_ideation")
     yield row("urge", "safe", "none", "moderate", "indirect_ideation")
+    yield row("urge", "tonight", "none", "high", "direct_ideation")
+    yield row("urge", "plan means done", "none", "moderate", "direct_ideation")
     yield row("unsafe", "", "none", "moderate", "indirect_ideation")
+    yield row("unwell", "suicide hurt", "none", "low", "indirect_ideation")
+    yield row("unwell", "danger", "none", "moderate", "indirect_ideation")
     yield row("affirms", "danger", "none", "moderate", "indirect_ideation")
     yield row("unsure", "safe suicide", "none", "low", "indirect_ideation")
     yield row("unsure", "tonight", "none", "moderate", "direct_ideation")
@@ -68,47 +72,63 @@ def _rows() -> Iterator[_Answer]:
     yield row("owns", "means plan", "low", "high", "plan_or_means")
     yield row("planned", "suicide", "none", "high", "plan_or_means")
     yield row("planned", "tonight plan means when", "none", "high", "plan_or_means")
+    yield row("planned", "safe", "none", "high", "plan_or_means")
     yield row("done", "done", "none", "imminent", "act_under_way")
+    yield row("done", "safe", "none", "moderate", "act_under_way")
+    yield row("done", "safe", "moderate", "imminent", "act_under_way")
     yield row("done", "", "high", "imminent", "act_under_way")
 
 
 _ANSWERS = tuple(_rows())
+_ASKS_FOR_DANGER = frozenset({"suicide", "hurt", "done", "danger"})
 _NAMES_DANGER = frozenset({"safe", "suicide", "hurt", "danger"})
 """Questions that are of danger by themselves; the others are where the talk has come to it."""
 _SIMPLE = frozenset({"affirms", "denies", "half_no", "unsure"})
+_TIMES = frozenset({"now", "done"})  # "soon", "this morning": to "when do you eat?", too
 
 
-def with_answer(reading: Reading, text: str, *, after: str, asks: Sequence[str]) -> Reading:
-    """The reading of a message, `text`, as an answer to what the assistant said before it, where it is a short one.
+def with_answer(reading: Reading, texts: Sequence[str], *, after: str, asks: Sequence[str]) -> Reading:
+    """The reading of a message as an answer to what the assistant said before it, where it is a short one.
 
+    texts: what the person has sent since that is no answer yet, the message last: it answers with them, or alone.
     after: what the assistant said; asks: what it asked for. The answer is looked up in the language of that, then in
     English; in all where it is not known.
     """
+    text = texts[-1]
     if len(text) > LONGEST:
         return reading
     spoken = identify(after)
-    found = answer(text, (spoken, "en") if spoken in languages() else ("en", *languages()))
+    known = (spoken, "en") if spoken in languages() else ("en", *languages())
+    found = (answer(", ".join(texts), known) if len(texts) > 1 else None) or answer(text, known)
     if found is None:
         return reading
     signals = reading.signals - {"affirms", "denies"} | found.signals
-    calm = found.calm and (bool(asks) or "fine" in found.kinds)
-    return replace(reading, replies=reading.replies - _SIMPLE | found.replies, signals=signals, calm=calm)
+    replies = found.replies if asks else found.replies - _TIMES
+    calm = found.calm and bool(asks) and not (found.admits and {*asks} - {"safe"})
+    findings = reading.findings
+    if calm and not found.admits:  # "nie, chcę żyć": the phrases hear the comma, which the rules do not
+        findings = tuple(one for one in findings if rank(one.level) > rank("low"))
+    replies |= reading.replies - _SIMPLE
+    return replace(reading, findings=findings, replies=replies, signals=signals, calm=calm)
 
 
 def answered(turns: Sequence[Turn], readings: Sequence[Reading], number: int, *, before: Level) -> Iterator[Finding]:
     """The findings that a short reply is, by the question it answers; `before` is the gravest level so far."""
-    if number == 0 or turns[number - 1].role != "assistant" or not readings[number].replies:
+    asked = number - 1
+    while asked >= 0 and turns[asked].role == "user":
+        asked -= 1
+    if asked < 0 or turns[asked].role != "assistant" or not readings[number].replies:
         return
-    question = readings[number - 1]
+    question = readings[asked]
     grave = rank(before) >= rank("low") or any(_NAMES_DANGER & {*reading.asks} for reading in readings[:number])
     for row in _ANSWERS:
         if row.reply not in readings[number].replies or rank(before) < rank(row.least):
             continue
         if not grave and row.asked and not row.asked & _NAMES_DANGER:
             continue  # "will you do it tonight?", "have you taken anything?": of homework, for a headache
-        asked = _asked(row, question)
-        if asked is not None:
-            rule = f"answer.{_WORDS.get(row.reply, row.reply)}-{asked}"
+        fits = _asked(row, question)
+        if fits is not None:
+            rule = f"answer.{_WORDS.get(row.reply, row.reply)}-{fits}"
             yield Finding(rule, row.category, row.level, number, 0, len(turns[number].text))
 
 
@@ -121,6 +141,8 @@ def _asked(row: _Answer, question: Reading) -> str | None:
     if not row.asked:
         return "after-risk"
     last = question.asks_last
+    if row.reply == "affirms" and "safe" in last and not last & _ASKS_FOR_DANGER:
+        last = frozenset({"safe"})  # "Are you able to stay safe tonight?"
     asks = [ask for ask in question.asks if ask in last] if row.reply in _WORDS else question.asks
     return next((f"to-{ask}" for ask in reversed(asks) if ask in row.asked), None)
 

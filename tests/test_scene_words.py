@@ -365,6 +365,26 @@ def test_what_a_helper_answers_is_about_the_other(said: str, cell: str) -> None:
     assert cell_of(line) == cell
 
 
+@pytest.mark.parametrize(
+    ("language", "first", "answers"),
+    [
+        ("en", "I don't want to be here anymore", ("not really", "meh")),
+        ("es", "quiero morirme", ("no realmente", "más o menos")),
+        ("de", "ich will nicht mehr leben", ("nicht wirklich", "geht so")),
+        ("fr", "je ne veux plus vivre", ("pas vraiment", "bof")),
+        ("pt", "não quero mais viver", ("não muito",)),
+        ("it", "non voglio più vivere", ("non proprio",)),
+    ],
+)
+def test_who_is_half_safe_is_heard_and_not_asked_again(
+    rooms: Composer, language: str, first: str, answers: Sequence[str]
+) -> None:
+    for said in answers:
+        reply = talk(rooms, first, said, language=language)[1].reply
+        assert any(line in reply for line in cells("signal", "half_safe", language)), said
+        assert not recognise.asks_safety(reply), said
+
+
 # ---- nothing points to a crisis, and somebody wants to talk ---------------------------------------------------------
 
 

@@ -116,7 +116,7 @@ def each(table: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 def phrases(language: str) -> Iterator[tuple[str, str]]:
     table = tomllib.loads((files("shield") / "answers" / f"{language}.toml").read_text("utf-8"))
-    return ((kind, phrase) for kind, listed in table.items() for phrase in listed)
+    return ((kind, phrase) for kind in KINDS for phrase in table.get(kind, []))
 
 
 def asked(language: str, question: dict[str, str], text: str, detector: Detector = WHOLE) -> str:
@@ -151,6 +151,112 @@ def test_a_no_to_the_direct_question_raises_nothing(language: str) -> None:
 def test_a_comma_makes_the_difference() -> None:
     assert answer("no estoy bien", ["es"]).kinds == {"unwell"}  # type: ignore[union-attr]
     assert answer("no, estoy bien", ["es"]).kinds == {"no", "fine"}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "asked", [SUICIDE["en"], "Have you hurt yourself?", "Are you thinking about hurting yourself?"]
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes, but I'm fine", "i did, but im fine", "a lot. dw", "no, but sometimes", "not every day",
+        "sometimes, but im ok",
+        "yes. sorry, I'm fine", "kind of, don't worry",
+    ],
+)  # fmt: skip
+def test_nothing_takes_a_yes_back(asked: str, text: str) -> None:
+    assert rank(PATTERNS.assess((Turn("user", "hi"), Turn("assistant", asked), Turn("user", text))).level) >= rank(
+        "low"
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("es", "sí, pero estoy bien"), ("es", "no todos los días"), ("de", "ja, aber alles gut"),
+        ("de", "nicht jeden Tag"),
+        ("fr", "oui, mais ça va"), ("fr", "pas tous les jours"), ("pt", "sim, mas tá tudo bem"),
+        ("it", "sì, ma sto bene"),
+    ],
+)  # fmt: skip
+def test_nothing_takes_a_yes_back_in_other_languages(language: str, text: str) -> None:
+    assert rank(asked(language, SUICIDE, text, PATTERNS)) >= rank("low")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Safe? No."), ("en", "not at all safe"), ("en", "not totally ok"), ("en", "not safe at work"),
+        ("en", "not safe with my dad"), ("en", "i am not ok now"), ("en", "not yet, I'm scared"),
+        ("en", "no, with my husband"),
+        ("en", "no im at home"), ("en", "dont worry about me anymore"), ("es", "no estoy a salvo en casa"),
+        ("es", "¿A salvo? No."),
+        ("pt", "não tá tudo bem"), ("de", "Sicher? Nein."), ("fr", "pas du tout en sécurité"), ("tr", "iyi değilim"),
+        ("zh", "安全？没有"), ("en", "it's already done"), ("en", "everything is planned"),
+    ],
+)  # fmt: skip
+def test_what_reassures_is_not_heard_in_what_denies_it(language: str, text: str) -> None:
+    assert rank(asked(language, ASKED, text)) >= rank("moderate")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "i want to live"), ("en", "i don't want to die"), ("en", "no im fine"), ("en", "nah im good"),
+        ("en", "i'm fine, i havent done anything"), ("en", "safe with my mum"), ("en", "no, i threw them away"),
+        ("es", "quiero vivir"), ("de", "nein alles gut"), ("fr", "non ça va"), ("ru", "нет все хорошо"),
+        ("zh", "没有我很好"),
+    ],
+)  # fmt: skip
+def test_who_means_to_live_is_not_unsafe(language: str, text: str) -> None:
+    assert asked(language, ASKED, text, PATTERNS) == "none"
+    assert asked(language, SUICIDE, text, PATTERNS) == "none"
+
+
+def test_a_stressed_no_is_a_no() -> None:
+    for language, text in (
+        ("tr", "Hayır, kesinlikle"),
+        ("en", "no, definitely"),
+        ("ko", "네? 아니요"),
+        ("zh", "没有喔"),
+    ):
+        assert asked(language, SUICIDE, text) == "none", text
+
+
+@pytest.mark.parametrize("question", ["Are you able to stay safe tonight?", "Are you safe at home?"])
+def test_who_can_stay_safe_tonight_does_not_mean_to_act_tonight(question: str) -> None:
+    said = (Turn("user", "I want to die"), Turn("assistant", question), Turn("user", "yes"))
+    assert rank(PATTERNS.assess(said).per_turn[2]) < rank("high")
+
+
+@pytest.mark.parametrize("text", ["this morning", "yesterday", "earlier", "last night"])
+def test_a_time_answers_a_question_of_danger_alone(text: str) -> None:
+    grave = (Turn("user", "I'm going to kill myself, I have the pills"), Turn("assistant", "Thank you for telling me."))
+    asked = (*grave, Turn("user", "ok"), Turn("assistant", "When did you last eat?"), Turn("user", text))
+    assert PATTERNS.assess(asked).per_turn[-1] == "none"
+
+
+@pytest.mark.parametrize(
+    "pieces", [("honestly", "yes"), ("well", "um", "yes"), ("long day", "yes"), ("idk", "sometimes")]
+)
+def test_the_first_message_that_answers_does(pieces: tuple[str, ...]) -> None:
+    turns = (Turn("user", "hi"), Turn("assistant", SUICIDE["en"]), *(Turn("user", piece) for piece in pieces))
+    assert rank(PATTERNS.assess(turns).level) >= rank("moderate")
+
+
+def test_a_reassurance_in_two_messages_is_one() -> None:
+    turns = (Turn("user", "hi"), Turn("assistant", SUICIDE["en"]), Turn("user", "honestly"), Turn("user", "no"))
+    assert WHOLE.assess(turns).level == "none"
+
+
+@given(
+    some.sampled_from(each(YES)),
+    some.sampled_from([", I'm fine", ". I'm ok", ", don't worry", ", thanks", ", but im ok"]),
+)
+def test_reassuring_words_behind_a_yes_lower_nothing(pair: tuple[str, str], behind: str) -> None:
+    language, text = pair
+    plain, ended = asked(language, SUICIDE, text, PATTERNS), asked(language, SUICIDE, text + behind, PATTERNS)
+    assert rank(ended) >= rank(plain) or answer(text + behind, [language, "en"]) is None
 
 
 def test_not_yet_to_have_you_done_something_is_an_intent() -> None:

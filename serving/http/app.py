@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from threading import Thread
 from typing import Any
 
 from fastapi import FastAPI
@@ -25,6 +26,7 @@ from serving.http.service import HttpOptions, Responder
 from serving.http.status_api import Healthz, MetricsRoute, Readyz, ReportRoute
 from serving.http.traces import Traces
 from serving.records import Records
+from shield import answers
 
 Hook = Callable[[], Awaitable[None]]
 
@@ -116,6 +118,7 @@ def _lifespan(on_start: Hook | None, on_stop: Hook | None, records: Records | No
     async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
         if on_start is not None:
             await on_start()
+        Thread(target=answers.prepare, name="answers", daemon=True).start()
         writing = asyncio.create_task(records.run(), name="records") if records is not None else None
         try:
             yield
