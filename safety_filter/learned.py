@@ -6,6 +6,7 @@ pass what it is sure is good (`doubt`). The limits are chosen on text that it ne
 (docs/filter-model.md). What certain rules find stays found.
 """
 
+import math
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -42,6 +43,10 @@ SURELY = 0.9
 
 AGAIN, SECOND = 1.0, 0.4
 """The log-odds of harm from which a sentence is read a second time, and the weight of that reading."""
+
+SHORT, LONGEST, WEIGHT = 60, 200, 1.1
+"""Characters up to which a sentence's length says nothing and from which it says no more, and the log-odds of harm that
+a sentence of e times SHORT has beside its reading: see `room`."""
 
 OUTPUTS = ("harmful", *CATEGORIES)
 
@@ -100,12 +105,30 @@ class LearnedJudge:
 def considered(
     encoder: Encoder | Remembering, sentence: str, *, seen: str, user: str, doubted: bool = False
 ) -> tuple[float, ...]:
-    """The log-odds of OUTPUTS. What looks harmful is read once more without the reply before it, and that counts too.
+    """The log-odds of OUTPUTS, those of harm with what the sentence's length says (`room`).
+
+    What looks harmful is read once more without the reply before it, and that counts too.
 
     Two readings err in different places: of the held harmful sentences that no rule finds, 55 % instead of 49 % are
     stopped where 2 % of the good ones are (docs/filter-model.md). A sentence that a rule doubts is always read twice,
     and the worse reading counts: kind words before it made plain harm look good ("I'm not here to hold you back.").
     """
+    harmful, *categories = _read(encoder, sentence, seen=seen, user=user, doubted=doubted)
+    return (harmful + room(sentence), *categories)
+
+
+def room(sentence: str) -> float:
+    """What a sentence's length adds to its log-odds of harm.
+
+    The stage errs less on long sentences than on short ones: in good replies it is as sure of harm in 1.1 % of those of
+    80 to 110 characters as in 2.4 % of those of 60 to 80, and sees two thirds of the harmful ones, of short ones a
+    sixth.
+    So less is asked of long ones (docs/filter-model.md). Short ones are not asked for more than before.
+    """
+    return WEIGHT * max(0.0, math.log(min(len(sentence.strip()), LONGEST) / SHORT)) if sentence.strip() else 0.0
+
+
+def _read(encoder: Encoder | Remembering, sentence: str, *, seen: str, user: str, doubted: bool) -> tuple[float, ...]:
     first = encoder.scores(segments(sentence, seen=seen, user=user))
     if not seen.strip() or (first[0] < AGAIN and not doubted):
         return first

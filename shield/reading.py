@@ -76,11 +76,15 @@ class Reading:
         return max((found.level for found in self.findings), key=rank, default="none")
 
 
+EMPTY = Reading()
+"""What is read of a message in which no rule finds anything: most messages, so it is told by `is`."""
+
+
 def read(text: str, matcher: Matcher, *, story: bool = False) -> Reading:
     """Reads one message. `story`: an earlier message said that the people in it are invented or studied."""
     hits = list(_hits(text, matcher))
     if not hits:
-        return Reading()
+        return EMPTY
     contexts: list[Found] = []
     claims: list[Found] = []
     for hit in hits:

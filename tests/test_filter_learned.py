@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from safety_filter.check import check
 from safety_filter.contacts import Contacts
 from safety_filter.helplines import Helplines
-from safety_filter.learned import CATEGORIES, OUTPUTS, LearnedJudge
+from safety_filter.learned import CATEGORIES, LONGEST, OUTPUTS, SHORT, LearnedJudge, room
 from safety_filter.proven import Proven
 from safety_filter.review import Reviewer
 from safety_filter.verdict import Found, Violation
@@ -100,6 +100,13 @@ def test_a_doubted_sentence_must_look_good_without_the_kind_words_before_it_too(
     fooled = LearnedJudge(KindWordsFool(), Proven.load(), limit=0.7, everyday=0.9, doubt=0.2, slope=1.0, offset=0.0)  # type: ignore[arg-type] # scores()
     assert fooled.settled(Found((DOUBTFUL,)), sentence="It's okay to stop.", seen="I hear you.", user="y")
     assert not fooled.settled(Found(), sentence="It's okay to rest.", seen="I hear you.", user="y")
+
+
+def test_less_is_asked_of_a_long_sentence_and_not_more_of_a_short_one() -> None:
+    of = judge(0.0)
+    likely = [of.harm("a" * length, seen="", user=WANTS).probability for length in (1, SHORT, 90, LONGEST, 900)]
+    assert likely[0] == likely[1] < likely[2] < likely[3] == likely[4]
+    assert room("") == room(" \n ") == 0
 
 
 def test_which_rules_are_unsure_is_said_by_the_rules() -> None:
