@@ -293,7 +293,7 @@ async def test_a_request_that_comes_while_it_warms_is_not_kept_waiting() -> None
     await asyncio.wait_for(engine.warmed.wait(), 60)
     warmed_s = time.perf_counter() - began
     await engine.close()
-    assert answered_s < 0.75 * warmed_s, "called off late or not at all, warming would be over by then but for an instant"
+    assert answered_s < 0.75 * warmed_s  # called off too late, warming would be over by then
 
 
 async def test_seeds_count_and_a_context_larger_than_the_models_is_cut_and_said() -> None:

@@ -14,7 +14,7 @@ from textrules.database import Database
 from textrules.matcher import Clauses, Matcher, Prefilter
 from textrules.required import required, squeezed
 from textrules.rules import SPACE, Rule, RuleError, needed, parse, scanned
-from textrules.wanted import wanted
+from textrules.wanted import wanted, worthwhile
 
 
 def rule(*patterns: str, unless: tuple[str, ...] = ()) -> Rule:
@@ -50,6 +50,25 @@ def test_a_pattern_is_a_candidate_only_where_a_literal_of_each_set_occurs() -> N
     assert words.candidates(b" a rope ") == []
     assert words.candidates(b" calm ") == [1]
     assert words.candidates(b" calm rope ") == words.candidates(b" noose calm ") == [0, 1, 2]
+
+
+def test_a_second_set_is_looked_for_only_where_it_spares_more_than_it_costs() -> None:
+    rare, usual, common = frozenset({" gulmekten "}), frozenset({" tired "}), frozenset({"ol"})
+    assert worthwhile([(rare, common), (usual, rare), (), (usual,)]) == [(rare,), (usual, rare), (), (usual,)]
+
+
+def test_a_second_set_that_is_looked_for_anyway_or_by_many_is_kept() -> None:
+    rare, usual, common = frozenset({" gulmekten "}), frozenset({" tired "}), frozenset({" me "})
+    assert worthwhile([(rare, common), (common,)]) == [(rare, common), (common,)]
+    assert worthwhile([(rare, common)] + 9 * [(usual, common)])[0] == (rare, common)
+
+
+@pytest.mark.parametrize("turn", [" but", ", but", " - but", " pero", ", mais", " - aber", ", mas"])
+def test_a_clause_ends_before_a_word_that_turns_the_sentence(turn: str) -> None:
+    text = f"one{turn} two. three"
+    assert Clauses(text).around(0, 3) == (0, 3)
+    assert Clauses(text).around(len("one") + len(turn), 12)[0] == len("one") + len(turn)
+    assert Clauses("one, butter. massive").around(0, 3) == (0, 11)
 
 
 def test_the_clause_around_a_match_ends_at_its_stops() -> None:
@@ -160,7 +179,7 @@ def test_a_damaged_cache_is_replaced_and_an_unwritable_one_does_no_harm(tmp_path
 
 def test_what_patterns_need_is_the_same_when_it_was_kept(tmp_path: Path) -> None:
     patterns = [r"\b(?:(?:kill|hang) my ?self)(?:\b|$)", r"\b(?:a|b)(?:\b|$)", r"\w+", "größe (?:x|yy)z"]
-    fresh = [needed(pattern, ["hang"]) for pattern in patterns]
+    fresh = worthwhile([needed(pattern, ["hang"]) for pattern in patterns], ["hang"])
     assert wanted(patterns, ["hang"], cache_dir=tmp_path, worth_s=-1) == fresh
     (file,) = tmp_path.glob("*.json")
     assert wanted(patterns, ["hang"], cache_dir=tmp_path) == fresh

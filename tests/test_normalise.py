@@ -33,7 +33,10 @@ def test_what_is_disguised_is_read(typed: str, meant: str) -> None:
     assert [view.text for view in views(typed)][-1] == meant
 
 
-@pytest.mark.parametrize("text", ["hello there, how are you", "r2d2 and c3po", "h4ck the planet", "1000 people ran"])
+@pytest.mark.parametrize(
+    "text",
+    ["hello there, how are you", "r2d2 and c3po", "h4ck the planet", "1000 people ran", "i i i i i i want it"],
+)
 def test_what_is_not_disguised_has_one_reading(text: str) -> None:
     assert len(views(text)) == 1
 

@@ -4,14 +4,20 @@ words.txt has them one a line, the most frequent first, folded, of the languages
 in the project's own training text (`scripts/known-words`); a word that is not there is never unmasked to.
 """
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
+from itertools import islice
 
 _LONGEST = 14  # letters of a word in spaced-out writing
+_PREFIX = 4  # letters by which the longer words are found
 _SHORT = 4  # letters; of a shorter word one slip makes many others
 _COMMON, _USUAL = 700, 3_000  # ranks: a slip is believed of a usual word, one of four letters of a common one
 _UNKNOWN = 1_000_000
+_SHORTER = tuple(range(1, _PREFIX))
+_DOUBLED = re.compile(r"(.)\1+")
 
 
 class Vocabulary:
@@ -19,13 +25,20 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._rank = {word: number for number, word in enumerate(words)}
-        self._shortened: dict[str, str] = {}
-        for word in self._rank:
-            for short in _without_one(word):
-                self._shortened.setdefault(short, word)  # the most frequent comes first
+        self._slips: dict[str, str] = {}
+        for word, rank in islice(self._rank.items(), _USUAL):
+            shortest = _SHORT if rank < _COMMON else _SHORT + 1
+            for slip in _slips(word):
+                if len(slip) >= shortest:
+                    self._slips.setdefault(slip, word)  # the most frequent comes first
+        for word in self._rank.keys() & self._slips.keys():
+            del self._slips[word]
 
     def __contains__(self, word: object) -> bool:
         return word in self._rank
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rank)
 
     def unknown(self, words: Iterable[str]) -> set[str]:
         """Those of the words that are not known."""
@@ -33,37 +46,51 @@ class Vocabulary:
 
     def best(self, readings: Iterable[str]) -> str:
         """The most frequent of the readings that are known."""
-        return min((one for one in readings if one in self._rank), key=self._rank.__getitem__, default="")
+        best, least = "", _UNKNOWN
+        for one in readings:
+            rank = self._rank.get(one, _UNKNOWN)
+            if rank < least:
+                best, least = one, rank
+        return best
 
     def slip(self, word: str) -> str:
-        """The known word of which this unknown one is one slip of the finger: a letter left out, doubled, swapped."""
-        if len(word) < _SHORT or word in self._rank:
-            return ""
-        meant = self.best([*_undoubled(word), *_swapped(word), self._shortened.get(word, "")])
-        return meant if self._rank.get(meant, _UNKNOWN) < (_COMMON if len(word) == _SHORT else _USUAL) else ""
+        """The usual word of which this unknown one is one slip of the finger: a letter left out, doubled, swapped."""
+        return self._slips.get(word, "")
 
     def split(self, letters: str) -> str:
         """The letters as known words, as few and as frequent as they can be."""
-        ranks = self._rank
-        costs: list[int | None] = [0]  # of the letters up to here; None where no words end here
-        starts = [0]  # of the word that ends here
-        for end in range(1, len(letters) + 1):
-            least, since = None, 0
-            for start in range(max(0, end - _LONGEST), end):
-                before, rank = costs[start], ranks.get(letters[start:end])
-                if before is None or rank is None or (end - start == 1 and letters[start] not in "ai"):
-                    continue
-                cost = before + _UNKNOWN + rank  # one word more outweighs all ranks
-                if least is None or cost < least:
-                    least, since = cost, start
-            costs.append(least)
-            starts.append(since)
+        ranks, longer = self._rank, self._longer
+        size = len(letters)
+        worst = 2 * _UNKNOWN * (size + 1)  # more than any words cost
+        costs = [0] + [worst] * size  # of the letters up to here
+        starts = [0] * (size + 1)  # of the word that ends here
+        for start in range(size):
+            before = costs[start]
+            if before == worst:  # no words end here
+                continue
+            lengths = longer.get(letters[start : start + _PREFIX], _SHORTER)
+            for length in lengths if letters[start] in "ai" else lengths[1:]:
+                end = start + length
+                if end > size:
+                    break
+                if (rank := ranks.get(letters[start:end])) is not None and before + rank < costs[end] - _UNKNOWN:
+                    costs[end] = before + _UNKNOWN + rank  # one word more outweighs all ranks
+                    starts[end] = start
         words: list[str] = []
-        end = len(letters) if costs[-1] is not None else 0
+        end = size if costs[-1] < worst else 0
         while end:
             words.append(letters[starts[end] : end])
             end = starts[end]
         return " ".join(reversed(words))
+
+    @cached_property
+    def _longer(self) -> dict[str, tuple[int, ...]]:
+        """By their first letters, how long words may be, the shortest first."""
+        lengths: defaultdict[str, set[int]] = defaultdict(set)
+        for word in self._rank:
+            if _PREFIX <= len(word) <= _LONGEST:
+                lengths[word[:_PREFIX]].add(len(word))
+        return {first: (*_SHORTER, *sorted(found)) for first, found in lengths.items()}
 
 
 @cache
@@ -77,14 +104,17 @@ def listed() -> list[str]:
     return (files("textrules") / "words.txt").read_text(encoding="utf-8").split()
 
 
-def _without_one(word: str) -> Iterator[str]:
-    return (word[:at] + word[at + 1 :] for at in range(1, len(word) - 1))
+def squeezed(text: str) -> str:
+    """The text with every letter that stands several times in a row only once."""
+    return "".join(_DOUBLED.split(text))
 
 
-def _undoubled(word: str) -> Iterator[str]:
-    return (word[:at] + word[at + 1 :] for at in range(1, len(word)) if word[at] == word[at - 1])
-
-
-def _swapped(word: str) -> Iterator[str]:
-    pairs = range(len(word) - 1)
-    return (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in pairs if word[at] != word[at + 1])
+def _slips(word: str) -> Iterator[str]:
+    for at in range(1, len(word)):
+        before, here, after = word[:at], word[at], word[at + 1 :]
+        if after:
+            yield before + after
+        yield before + here + word[at:]
+        if here != word[at - 1]:
+            yield word[: at - 1] + here + word[at - 1] + after
+    yield word[:1] + word
