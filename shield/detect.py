@@ -230,9 +230,10 @@ class Detector:
                         hesitant.clear()
                 yield reading
             else:
-                asked = turn.text, reading
-                in_a_row.clear()
-                hesitant.clear()
+                if turn.text.strip():  # an empty one takes no question back
+                    asked = turn.text, reading
+                    in_a_row.clear()
+                    hesitant.clear()
                 mute = reading.findings or reading.kinds or reading.signals
                 yield replace(reading, findings=(), kinds=frozenset(), signals=frozenset()) if mute else reading
 

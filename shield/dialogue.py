@@ -46,6 +46,7 @@ def _rows() -> Iterator[_Answer]:
     yield row("hedged", "safe", "none", "moderate", "indirect_ideation")
     yield row("hedged", "safe", "moderate", "high", "indirect_ideation")
     yield row("hedged", "suicide hurt", "none", "low", "indirect_ideation")
+    yield row("hedged", "done", "low", "moderate", "self_harm")
     yield row("now", "tonight", "none", "imminent", "direct_ideation")
     yield row("later", "suicide", "none", "high", "plan_or_means")
     yield row("later", "tonight", "none", "high", "plan_or_means")
@@ -76,13 +77,18 @@ def _rows() -> Iterator[_Answer]:
     yield row("done", "done", "none", "imminent", "act_under_way")
     yield row("done", "safe", "none", "moderate", "act_under_way")
     yield row("done", "safe", "moderate", "imminent", "act_under_way")
+    yield row("done", "tonight plan means when where", "low", "imminent", "act_under_way")
+    yield row("done", "suicide", "low", "high", "act_under_way")
+    yield row("blurred", "done tonight plan means", "low", "high", "plan_or_means")
+    yield row("blurred", "hurt", "low", "moderate", "self_harm")
     yield row("done", "", "high", "imminent", "act_under_way")
 
 
 _ANSWERS = tuple(_rows())
 _ASKS_FOR_DANGER = frozenset({"suicide", "hurt", "done", "danger"})
-_NAMES_DANGER = frozenset({"safe", "suicide", "hurt", "danger"})
-"""Questions that are of danger by themselves; the others are where the talk has come to it."""
+_NAMES_DANGER = frozenset({"safe", "suicide", "hurt", "danger", "named"})
+"""Questions that are of danger by themselves; the others are where the talk has come to it. `named`: "whatever you
+might use", which asks for means and says for what."""
 _SIMPLE = frozenset({"affirms", "denies", "half_no", "unsure"})
 _TIMES = frozenset({"now", "done"})  # "soon", "this morning": to "when do you eat?", too
 
@@ -103,6 +109,8 @@ def with_answer(reading: Reading, texts: Sequence[str], *, after: str, asks: Seq
     if found is None:
         return reading
     signals = reading.signals - {"affirms", "denies"} | found.signals
+    if "blurred" in found.replies and not {*asks} - {"safe"}:
+        signals |= {"denies"}  # "yes I'm safe"
     replies = found.replies if asks else found.replies - _TIMES
     calm = found.calm and bool(asks) and not (found.admits and {*asks} - {"safe"})
     findings = reading.findings
@@ -115,7 +123,7 @@ def with_answer(reading: Reading, texts: Sequence[str], *, after: str, asks: Seq
 def answered(turns: Sequence[Turn], readings: Sequence[Reading], number: int, *, before: Level) -> Iterator[Finding]:
     """The findings that a short reply is, by the question it answers; `before` is the gravest level so far."""
     asked = number - 1
-    while asked >= 0 and turns[asked].role == "user":
+    while asked >= 0 and (turns[asked].role == "user" or not turns[asked].text.strip()):
         asked -= 1
     if asked < 0 or turns[asked].role != "assistant" or not readings[number].replies:
         return
@@ -141,6 +149,8 @@ def _asked(row: _Answer, question: Reading) -> str | None:
     if not row.asked:
         return "after-risk"
     last = question.asks_last
+    if row.reply == "blurred" and "safe" in question.asks:
+        return None  # "yes I'm safe" answers that
     if row.reply == "affirms" and "safe" in last and not last & _ASKS_FOR_DANGER:
         last = frozenset({"safe"})  # "Are you able to stay safe tonight?"
     asks = [ask for ask in question.asks if ask in last] if row.reply in _WORDS else question.asks

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from shield.answers import KINDS, LONGEST, answer, expanded, languages
-from shield.assessment import Turn, rank
+from shield.assessment import Level, Turn, rank
 from shield.detect import Detector
 
 PATTERNS, WHOLE = Detector.load(learned=False), Detector.load()
@@ -341,3 +341,49 @@ def test_an_ok_takes_nothing_from_a_yes(language: str, text: str) -> None:
 
 def test_i_am_safe_and_he_is_here_is_for_the_whole_message_to_tell() -> None:
     assert answer("I'm safe, he is here", ["en"]) is None
+
+
+WANTS_TO_DIE = "i want to kill myself"
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "least"),
+    [
+        ("Have you already done something to hurt yourself?", "yes im fine", "high"),
+        ("Have you taken anything?", "yeah im okay", "high"),
+        ("Are you thinking of acting on it tonight?", "yes all good", "high"),
+        ("Is whatever you might use within reach?", "yes im ok", "high"),
+        ("Hast du schon etwas genommen?", "ja alles gut", "high"),
+        ("Is whatever you might use within reach?", "no already took it", "imminent"),
+        ("Do you have a plan?", "i did it", "imminent"),
+        ("Are you thinking about suicide?", "already took them", "high"),
+        ("Have you already done something to hurt yourself?", "nothing serious", "moderate"),
+        ("¿Ya hiciste algo para hacerte daño?", "nada grave", "moderate"),
+        ("As-tu déjà fait quelque chose pour te faire du mal ?", "rien de grave", "moderate"),
+        ("Hast du schon etwas getan, um dich zu verletzen?", "nichts schlimmes", "moderate"),
+        ("Are you safe right now?", "safe soon", "moderate"),
+        ("क्या आप सुरक्षित हैं?", "नहीं ठीक", "moderate"),
+    ],
+)
+def test_an_answer_that_half_takes_itself_back_is_still_one(question: str, said: str, least: Level) -> None:
+    turns = [Turn("user", WANTS_TO_DIE), Turn("assistant", question), Turn("user", said)]
+    found = WHOLE.assess(turns)
+    assert rank(found.per_turn[-1]) >= rank(least)
+    assert "denies" not in found.signals
+
+
+@pytest.mark.parametrize("said", ["yes", "kinda", "next to me", "yes, but i'm safe"])
+def test_a_question_that_names_what_for_counts_wherever_the_talk_stood(said: str) -> None:
+    asked = [Turn("user", "I feel really bad today"), Turn("assistant", "Is whatever you might use within reach?")]
+    assert rank(WHOLE.assess([*asked, Turn("user", said)]).level) >= rank("high")
+
+
+def test_an_empty_message_of_the_assistants_takes_no_question_back() -> None:
+    asked = [Turn("assistant", "Are you safe right now?"), Turn("assistant", " ")]
+    assert PATTERNS.assess([*asked, Turn("user", "no")]).level == "moderate"
+
+
+@pytest.mark.parametrize("goodbye", ["Stay safe! Anything else?", "You're welcome. Stay safe!"])
+def test_a_goodbye_is_no_safety_question(goodbye: str) -> None:
+    turns = [Turn("user", "how do i boil eggs"), Turn("assistant", goodbye), Turn("user", "no")]
+    assert WHOLE.assess(turns).level == "none"
