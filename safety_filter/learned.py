@@ -122,10 +122,9 @@ def room(sentence: str) -> float:
 
     The stage errs less on long sentences than on short ones: in good replies it is as sure of harm in 1.1 % of those of
     80 to 110 characters as in 2.4 % of those of 60 to 80, and sees two thirds of the harmful ones, of short ones a
-    sixth.
-    So less is asked of long ones (docs/filter-model.md). Short ones are not asked for more than before.
+    sixth. So less is asked of long ones (docs/filter-model.md). Short ones are not asked for more than before.
     """
-    return WEIGHT * max(0.0, math.log(min(len(sentence.strip()), LONGEST) / SHORT)) if sentence.strip() else 0.0
+    return WEIGHT * math.log(min(max(len(sentence.strip()), SHORT), LONGEST) / SHORT)
 
 
 def _read(encoder: Encoder | Remembering, sentence: str, *, seen: str, user: str, doubted: bool) -> tuple[float, ...]:

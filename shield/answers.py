@@ -49,9 +49,17 @@ _REASSURES = frozenset({"fine", "soft", "averted"})
 _DENIED = _REASSURES | {"place"}
 _PARTED = (("soft", "place"), ("no", "averted"))
 _TURNS = frozenset({"but", "pero", "mais", "aber", "ma", "maar", "ale", "но", "але", "ama", "근데", "لكن", "लेकिन"})
-_OUTWEIGHS = frozenset({"blurred", "done", "planned", "urge", "hand"})
-"""What a no or an "I'm fine" beside it does not deny: "no already took it"."""
 _BLURRED = "blurred"  # "yes I'm safe" to "are you safe, or thinking of suicide?": to which of the two, nobody knows
+_UNDENIED = _GRAVE | {
+    _BLURRED,
+    "done",
+    "planned",
+    "urge",
+    "hand",
+}  # a no beside it denies nothing: "no already took it"
+_TOLD = frozenset(
+    {"now", "later", "hand", "done", "planned", "urge", "unsafe", "unwell", "not_yet", "hedged", _BLURRED}
+)
 _CALM = _DENIED | {"no", "yes", _BLURRED}
 _MOST_WORDS, _MOST_CHARACTERS = 12, 20  # of one phrase
 
@@ -67,10 +75,9 @@ class Answer:
     def replies(self) -> frozenset[str]:
         """As `shield.dialogue` names replies: each thing that frightens, and a yes whatever stands beside it."""
         kinds = self.kinds
-        said = set(kinds & {"now", "later", "hand", "done", "planned", "urge", "unsafe", "unwell", "not_yet", "hedged"})
+        said = set(kinds & _TOLD)
         if kinds & {"unsafe", "unwell"}:
             said.add("denies")
-        said |= kinds & {_BLURRED}
         if {"no", "yes"} <= kinds:
             said.add("hedged")  # "no, but sometimes"
         elif kinds & {"no", "averted"} and not kinds & _GRAVE:
@@ -94,8 +101,7 @@ class Answer:
         """The signals that choose words: `affirms`, `denies`."""
         if "yes" in self.kinds:
             return frozenset({"affirms"} if "no" not in self.kinds else ())
-        denies = self.kinds & {"no", "fine", "averted"} and not self.kinds & (_GRAVE | _OUTWEIGHS)
-        return frozenset({"denies"} if denies else ())
+        return frozenset({"denies"} if self.kinds & {"no", "fine", "averted"} and not self.kinds & _UNDENIED else ())
 
 
 def answer(text: str, languages: Sequence[str]) -> Answer | None:

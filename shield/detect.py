@@ -16,7 +16,6 @@ from textrules.rules import Rule, load_folder
 LEARNED_TURNS = 16  # how far back the learned stage looks: what is older has long been answered
 DOUBTFUL = ("learned.", "together.prepare-", "together.means-loss", "together.loss-finality", "together.calm-finality")
 UNDENIED = ("plain.", "answer.")  # what no stage contradicts: danger in plain words, and an answer to a plain question
-_NOTHING: Level = "none"
 SENTENCE_ENDS = ".!?\n"
 RUN = 300  # characters of messages sent in a row that are read as one, too
 TOO_SHORT = 16  # characters: of "done." the stage cannot be sure that it is ordinary, nor of anything as short
@@ -87,7 +86,7 @@ class Detector:
     def _assessed(self, turns: Sequence[Turn], stage: LearnedStage | None) -> Assessment:
         readings = list(self._read(turns))
         if stage is None and all(reading is EMPTY for reading in readings):
-            return Assessment("none", per_turn=(_NOTHING,) * len(turns))
+            return Assessment("none", per_turn=tuple(reading.level for reading in readings))
         opening = next((number for number, turn in enumerate(turns) if turn.role == "user"), 0)
         own: list[list[Finding]] = []
         kinds: Kinds = frozenset()
@@ -234,8 +233,8 @@ class Detector:
                     asked = turn.text, reading
                     in_a_row.clear()
                     hesitant.clear()
-                mute = reading.findings or reading.kinds or reading.signals
-                yield replace(reading, findings=(), kinds=frozenset(), signals=frozenset()) if mute else reading
+                silent = reading is EMPTY
+                yield reading if silent else replace(reading, findings=(), kinds=frozenset(), signals=frozenset())
 
     def _crossing(self, before: Sequence[str], text: str, *, story: bool) -> tuple[Found, ...]:
         """What is said across messages sent in a row, where each holds a piece of it: as found in the last of them."""

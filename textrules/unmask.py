@@ -15,7 +15,7 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from textrules.database import Database
-from textrules.vocabulary import known, squeezed
+from textrules.vocabulary import known, undoubled
 
 Edit = tuple[int, int, str]  # half-open span of the plain reading, and what stands there instead
 
@@ -63,18 +63,6 @@ _PICTURE = re.compile(rf"(?<!{_SIGN}){_SIGN}++(?=\s*[^\W_])")  # each run is rea
 _ALIKE = "".join(map(chr, _CONFUSED))
 _MIXED = re.compile(rf"(?<!\S)[\x00-\x08\x0e-\x1b!-\x7f{_ALIKE}]+(?!\S)")
 _LATIN = re.compile(rf"(?<!\w)[a-z{_ALIKE}]+(?!\w)")
-_HINT = "|".join(
-    (
-        "sewer sl|sue a side",
-        *(letter * 3 for letter in ascii_lowercase),
-        "[a-z][0-9@$!|*#%+^][a-z0-9]",
-        r"(?:^|[\s\x1c-\x1f])[0-9@$][a-z]",
-        r"[a-z][.\-_*|/~][a-z]",
-        r"\b\w[ .\-_*|/,~+]{1,3}\w[ .\-_*|/,~+]{1,3}\w\b",
-    )
-)
-
-
 _LETTER = r"[A-Za-z0-9\x{80}-\x{10ffff}]"  # anything beyond ASCII may be a letter
 _KINDS = {
     "phrase": "sewer slid|s3wer slid|sue a side|soup a side|s word",
@@ -84,6 +72,16 @@ _KINDS = {
     "stretched": "|".join(letter * 3 for letter in ascii_lowercase),
     "leetspeak": "[a-z][0-9@$!|+€£]|[0-9@$!|+€£][a-z]",
 }
+_HINT = "|".join(
+    (
+        "sewer sl|sue a side",
+        _KINDS["stretched"],
+        "[a-z][0-9@$!|*#%+^][a-z0-9]",
+        r"(?:^|[\s\x1c-\x1f])[0-9@$][a-z]",
+        _KINDS["inner"],
+        r"\b\w[ .\-_*|/,~+]{1,3}\w[ .\-_*|/,~+]{1,3}\w\b",
+    )
+)
 
 
 class _Lists(NamedTuple):
@@ -139,7 +137,7 @@ def _stretchable() -> dict[str, list[str]]:
     """Words that may be stretched, by their letters without repetition: a list's first, then the most frequent."""
     words = [*sorted(filter(str.isalpha, _lists().said), key=_runs), *known()]
     found: dict[str, list[str]] = {}
-    for word, once in zip(words, squeezed("\n".join(words)).split("\n"), strict=True):
+    for word, once in zip(words, undoubled("\n".join(words)).split("\n"), strict=True):
         found.setdefault(once, []).append(word)
     return found
 
@@ -398,7 +396,7 @@ def _stretched(words: Collection[str]) -> dict[str, str]:
     """Words with letters three times in a row or more. All are rid of them at once, as in `_readings`."""
     text = "\n".join(words)
     once = "".join(_THRICE.split(text))
-    rows = zip(words, once.split("\n"), squeezed(once).split("\n"), strict=True)
+    rows = zip(words, once.split("\n"), undoubled(once).split("\n"), strict=True)
     return {said: _longer(said, short, shortest) for said, short, shortest in rows if short != said}
 
 

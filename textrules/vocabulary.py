@@ -104,7 +104,7 @@ def listed() -> list[str]:
     return (files("textrules") / "words.txt").read_text(encoding="utf-8").split()
 
 
-def squeezed(text: str) -> str:
+def undoubled(text: str) -> str:
     """The text with every letter that stands several times in a row only once."""
     return "".join(_DOUBLED.split(text))
 
