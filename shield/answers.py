@@ -76,6 +76,8 @@ class Answer:
         """As `shield.dialogue` names replies: each thing that frightens, and a yes whatever stands beside it."""
         kinds = self.kinds
         said = set(kinds & _TOLD)
+        if "now" in kinds and not kinds & (_REASSURES | {"yes"}):
+            said.add("hours")  # "tonight", and not "safe now"
         if kinds & {"unsafe", "unwell"}:
             said.add("denies")
         if {"no", "yes"} <= kinds:

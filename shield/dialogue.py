@@ -64,6 +64,7 @@ def _rows() -> Iterator[_Answer]:
     yield row("unsure", "tonight", "none", "moderate", "direct_ideation")
     yield row("now", "suicide tonight plan means done where when", "low", "imminent", "direct_ideation")
     yield row("now", "", "high", "imminent", "direct_ideation")
+    yield row("hours", "safe", "moderate", "imminent", "direct_ideation")
     yield row("place", "any", "low", "imminent", "plan_or_means")
     yield row("place", "", "moderate", "imminent", "plan_or_means")
     yield row("hand", "means", "low", "imminent", "plan_or_means")
@@ -90,7 +91,7 @@ _NAMES_DANGER = frozenset({"safe", "suicide", "hurt", "danger", "named"})
 """Questions that are of danger by themselves; the others are where the talk has come to it. `named`: "whatever you
 might use", which asks for means and says for what."""
 _SIMPLE = frozenset({"affirms", "denies", "half_no", "unsure"})
-_TIMES = frozenset({"now", "done"})  # "soon", "this morning": to "when do you eat?", too
+_TIMES = frozenset({"now", "hours", "done"})  # "soon", "this morning": to "when do you eat?", too
 
 
 def with_answer(reading: Reading, texts: Sequence[str], *, after: str, asks: Sequence[str]) -> Reading:

@@ -387,3 +387,16 @@ def test_an_empty_message_of_the_assistants_takes_no_question_back() -> None:
 def test_a_goodbye_is_no_safety_question(goodbye: str) -> None:
     turns = [Turn("user", "how do i boil eggs"), Turn("assistant", goodbye), Turn("user", "no")]
     assert WHOLE.assess(turns).level == "none"
+
+
+@pytest.mark.parametrize("said", ["tonight", "today", "any minute now", "no, tonight"])
+def test_a_time_of_hours_to_the_safety_question_is_one_of_the_death_that_was_named(said: str) -> None:
+    for question in ("Are you safe right now?", "You're carrying a lot. Are you safe right now? Text 988."):
+        turns = [Turn("user", WANTS_TO_DIE), Turn("assistant", question), Turn("user", said)]
+        assert PATTERNS.assess(turns).level == WHOLE.assess(turns).level == "imminent"
+
+
+@pytest.mark.parametrize("said", ["safe now", "yes, now", "i'm fine now", "yes today"])
+def test_who_is_safe_now_names_no_hour(said: str) -> None:
+    turns = [Turn("user", WANTS_TO_DIE), Turn("assistant", "Are you safe right now?"), Turn("user", said)]
+    assert rank(WHOLE.assess(turns).per_turn[-1]) < rank("high")
